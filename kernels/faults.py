@@ -3,33 +3,20 @@
 from collections.abc import Iterator
 from subprocess import SubprocessError
 
-BROKEN_IMPORTS = (
+_EITHER = (
     ArithmeticError,
     AssertionError,
     AttributeError,
     ImportError,
     LookupError,
-    NameError,
     OSError,
     RuntimeError,
-    SyntaxError,
     TypeError,
     ValueError,
 )
+BROKEN_IMPORTS = (*_EITHER, NameError, SyntaxError)
 """Errors of a broken installation: a missing or foreign shared library, versions that do not fit."""
-
-BREAKAGE = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    ImportError,
-    LookupError,
-    OSError,
-    RuntimeError,
-    SubprocessError,
-    TypeError,
-    ValueError,
-)
+BREAKAGE = (*_EITHER, SubprocessError)
 """Errors of a kernel on a broken machine, beside Triton's own."""
 
 _LONGEST = 300

@@ -113,18 +113,6 @@ class Launch:
     parameters: tuple[Parameter, ...]
     sources: tuple[Address | None, ...]
 
-    @property
-    def attributes(self) -> list[int]:
-        facts = self.kernel.metadata
-        return [_STARTS_EARLY] * facts.launch_pdl + [_COOPERATIVE] * facts.launch_cooperative_grid
-
-    def configuration(self, attributes: int) -> list[int]:
-        """The words of CUlaunchConfig. attributes: their address."""
-        facts, (x, y, z) = self.kernel.metadata, (*self.grid, 1, 1)[:3]
-        halves = (x, y, z, facts.num_warps * facts.target.warp_size, 1, 1, facts.shared, 0)
-        words = [low | high << _HALF_BITS for low, high in zip(halves[::2], halves[1::2], strict=True)]
-        return [*words, 0, attributes, len(self.attributes)]
-
 
 Step = Launch | Clear | Operation
 
@@ -191,15 +179,19 @@ class LaunchList:
         self._pack = Struct(f"{len(self._sources)}Q").pack_into
 
     def _configure(self, launches: Sequence[Launch]) -> None:
-        """Write configurations and their attributes, a number and a 1 each."""
-        on = [[(number, 1, *[0] * (_ATTRIBUTE_WORDS - 2)) for number in each.attributes] for each in launches]
-        words = [word for each in on for attribute in each for word in attribute]
-        self._attributes = (ctypes.c_uint64 * max(len(words), 1))(*words)
-        pointer, configurations = ctypes.addressof(self._attributes), []
-        for each, attributes in zip(launches, on, strict=True):
-            configurations += each.configuration(pointer)
-            pointer += WORD_BYTES * _ATTRIBUTE_WORDS * len(attributes)
-        self._configurations = (ctypes.c_uint64 * max(len(configurations), 1))(*configurations)
+        """Write a CUlaunchConfig a launch, and its attributes: a number and a 1 each."""
+        self._attributes = (ctypes.c_uint64 * (2 * _ATTRIBUTE_WORDS * len(launches) or 1))()
+        address, words, at = ctypes.addressof(self._attributes), [], 0
+        for each in launches:
+            facts, (x, y, z) = each.kernel.metadata, (*each.grid, 1, 1)[:3]
+            halves = (x, y, z, facts.num_warps * facts.target.warp_size, 1, 1, facts.shared, 0)
+            words += [low | high << _HALF_BITS for low, high in zip(halves[::2], halves[1::2], strict=True)]
+            numbers = [_STARTS_EARLY] * facts.launch_pdl + [_COOPERATIVE] * facts.launch_cooperative_grid
+            words += [0, address + WORD_BYTES * at, len(numbers)]
+            for number in numbers:
+                self._attributes[at : at + 2] = [number, 1]
+                at += _ATTRIBUTE_WORDS
+        self._configurations = (ctypes.c_uint64 * (len(words) or 1))(*words)
 
     def _split(
         self, steps: Sequence[Step]

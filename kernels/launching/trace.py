@@ -215,23 +215,16 @@ def workspace_layout(
     """
     positions: dict[Buffer, tuple[Buffer | None, int]] = {}
     for buffer in sorted(buffers, key=lambda each: -each.bytes):
-        others = [each for each in positions if not _disjoint(each, buffer)]
+        first, last = buffer.steps[0], buffer.steps[-1]
+        others = [each for each in positions if first <= each.steps[-1] and each.steps[0] <= last]
         for output in (*outputs, None):
-            start = _gap(
-                buffer.bytes,
-                [(positions[each][1], each.bytes) for each in others if positions[each][0] is output],
-            )
-            if output is None or (
-                buffer.steps[-1] < output.steps[0] and start + buffer.bytes <= output.bytes
-            ):
+            spans = [(positions[each][1], each.bytes) for each in others if positions[each][0] is output]
+            start = _gap(buffer.bytes, spans)
+            if output is None or (last < output.steps[0] and start + buffer.bytes <= output.bytes):
                 positions[buffer] = output, start
                 break
     ends = [start + each.bytes for each, (output, start) in positions.items() if output is None]
     return positions, max(ends, default=0)
-
-
-def _disjoint(one: Buffer, other: Buffer) -> bool:
-    return one.steps[-1] < other.steps[0] or other.steps[-1] < one.steps[0]
 
 
 def _gap(bytes_: int, spans: Sequence[tuple[int, int]]) -> int:

@@ -196,11 +196,7 @@ def reciprocals_of(source: "Source", block_columns: int) -> "torch.Tensor | None
     launch(
         reciprocal_rms_kernel,
         (-(-source.rows // plan.rows),),
-        source.x,
-        reciprocals,
-        source.rows,
-        source.columns,
-        source.x.stride(0),
+        *(source.x, reciprocals, source.rows, source.columns, source.x.stride(0)),
         EPS=source.eps,
         BLOCK_ROWS=plan.rows,
         BLOCK_COLUMNS=plan.columns,

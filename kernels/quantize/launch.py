@@ -212,7 +212,7 @@ def quantize_two(
         lines = x.T if turned else x
         if takes_strips("", *specs, *sizes, device) and lies_in_words(lines):
             outputs = [Output(source, each, strip_cut(each, source.shape)) for each in operands]
-            launch_strips(outputs[runs[0]], outputs[1 - runs[0]], lines)
+            launch_strips(replace(source, x=lines), outputs[runs[0]], outputs[1 - runs[0]])
             return outputs[0].result(Amax()), outputs[1].result(Amax())
         programs = 0 if source.amax is not None else cooperative_programs(device)
         plan = plan_both(*specs, *sizes, programs=programs)
@@ -256,8 +256,7 @@ def quantize_computed(
             cut = strip_cut(operand, source.shape) if strips else cut
             outputs[operand.k_is_rows] = Output(source, operand, cut, seed, history)
     if strips:
-        options = {"other": source.other, "reciprocals": reciprocals_of(source, 0), "halves": source.halves}
-        launch_strips(outputs.get(False), outputs[True], source.x, source.name, **options)
+        launch_strips(source, outputs.get(False), outputs[True], reciprocals_of(source, 0))
         return tuple(outputs[each.k_is_rows].result(Amax()) for each in operands)
     out = empty_result(source) if None in operands else None
     target = out

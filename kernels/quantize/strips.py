@@ -17,7 +17,7 @@ from kernels.quantize.plan import Cut, cut_of, is_cast
 if TYPE_CHECKING:
     import torch
 
-    from kernels.quantize.launch import Output
+    from kernels.quantize.launch import Output, Source
 
 EDGE = 128
 """Rows of a block, and columns of a wide block."""
@@ -81,40 +81,26 @@ def is_aligned(x: "torch.Tensor") -> bool:
 
 
 def launch_strips(
-    along: "Output | None",
-    down: "Output",
-    x: "torch.Tensor",
-    source: str = "",
-    *,
-    other: "torch.Tensor | None" = None,
-    reciprocals: "torch.Tensor | None" = None,
-    halves: int = 1,
+    source: "Source", along: "Output | None", down: "Output", reciprocals: "torch.Tensor | None" = None
 ) -> None:
-    """Write the outputs of a result of x; source, other and halves as in kernels.quantize.launch.Source.
-
-    reciprocals: float32[rows] of a norm.
-    """
+    """Write the outputs of a source's result. reciprocals: float32[rows] of a norm."""
     from kernels.quantize.strip_kernel import strip_kernel
 
-    columns, rows = down.sizes
+    width, rows = down.sizes
+    columns = width // source.halves
     # A block has whole tiles. More of the narrow blocks load at once.
     block = EDGE if along is not None and along.operand.spec.tile.k == EDGE else _NARROW
-    across = columns // halves // block
     launch(
         strip_kernel,
-        (across * -(-rows // EDGE),),
-        x,
-        other,
-        reciprocals,
+        (columns // block * -(-rows // EDGE),),
+        *(source.x, source.other, reciprocals),
         *((None, None, 0, 0) if along is None else _arguments(along)),
         *_arguments(down),
-        rows,
-        columns // halves,
-        x.stride(0),
-        0 if other is None else other.stride(0),
-        across,
+        *(rows, columns, source.x.stride(0)),
+        0 if source.other is None else source.other.stride(0),
+        columns // block,
         _UP,
-        SOURCE=source,
+        SOURCE=source.name,
         COLUMNS=block,
         EVEN=not rows % EDGE,
         ALONG=along and along.facts,
@@ -137,15 +123,8 @@ def launch_panels(output: "Output", x: "torch.Tensor", rows: int) -> None:
     launch(
         panel_kernel,
         (panels * programs,),
-        x,
-        room,
-        room[mn:],
-        codes,
-        scale,
-        x.stride(0),
-        stride,
-        programs,
-        _UP,
+        *(x, room, room[mn:], codes, scale),
+        *(x.stride(0), stride, programs, _UP),
         OPERAND=output.facts,
         ROWS=rows,
         num_warps=_WARPS,

@@ -63,10 +63,10 @@ class FakeNvml:
         return handle.name
 
     def nvmlDeviceGetHandleByUUID(self, uuid):
-        found = [gpu for gpu in self.gpus if getattr(gpu, "uuid", None) == uuid]
-        if not found:
+        gpus = [gpu for gpu in self.gpus if getattr(gpu, "uuid", None) == uuid]
+        if not gpus:
             raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_FOUND)
-        return found[0]
+        return gpus[0]
 
 
 def gpu(uuid: str, **fields) -> SimpleNamespace:

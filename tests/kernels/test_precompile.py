@@ -96,13 +96,13 @@ def is_gone(path: Path) -> bool:
 
 
 def test_each_code_answers_in_order_and_one_that_ends_its_process_takes_no_other_along(tmp_path, capfd):
-    told = []
+    counts = []
     with Precompile(2) as pool:
         faults = pool.faults(
-            [(note, tmp_path, name) for name in ("a", "die", "b", "odd", "fail")], told.append
+            [(note, tmp_path, name) for name in ("a", "die", "b", "odd", "fail")], counts.append
         )
     assert faults == ["", "the process that compiled it ended", "", "it is odd", "RuntimeError: no"]
-    assert told == [1, 2, 3, 4, 5]
+    assert counts == [1, 2, 3, 4, 5]
     assert all(is_gone(path) for path in tmp_path.iterdir())
     assert capfd.readouterr() == ("", "")
 
@@ -170,8 +170,8 @@ def test_whoever_compiles_with_torch_keeps_triton_s_folder_first():
     """Each file with torch.compile in it, but the command that runs in a process of its own."""
     files = [path for path in (TOP / "kernels").rglob("*.py") if "torch.compile(" in path.read_text()]
     assert len(files) > 3
-    kept = {path.name for path in files if "keep_compiled_code()" in path.read_text()}
-    assert {path.name for path in files} - kept == {"__main__.py"}
+    safe = {path.name for path in files if "keep_compiled_code()" in path.read_text()}
+    assert {path.name for path in files} - safe == {"__main__.py"}
 
 
 class Compiled:

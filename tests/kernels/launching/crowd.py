@@ -57,8 +57,8 @@ def watched(recipe: str, matmul: Matmul, mnk: tuple[int, int, int], seconds: flo
 def main() -> None:
     torch.manual_seed(0)
     seconds = float(sys.argv[1]) / len(CASES)
-    found = [watched(*case, seconds) for case in CASES]
-    sys.stdout.write(" ".join(str(sum(column)) for column in zip(*found, strict=True)) + "\n")
+    counts = [watched(*case, seconds) for case in CASES]
+    sys.stdout.write(" ".join(str(sum(column)) for column in zip(*counts, strict=True)) + "\n")
 
 
 if __name__ == "__main__":

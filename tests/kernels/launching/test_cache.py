@@ -34,7 +34,7 @@ def lists() -> tuple[int, int]:
     return len(LAUNCHES), len(gemm_launch.LAUNCHES)
 
 
-def given(recipe, matmul, side, seed):
+def random_operand(recipe, matmul, side, seed):
     """(x, operand, options) of numbers that the seed decides; no operand where x stays bf16."""
     m, n, k = SHAPE
     operand = recipe.operand(matmul, side)
@@ -45,7 +45,7 @@ def given(recipe, matmul, side, seed):
 
 
 def quantized(recipe, matmul, side, seed):
-    x, operand, options = given(recipe, matmul, side, seed)
+    x, operand, options = random_operand(recipe, matmul, side, seed)
     return x if operand is None else quantize(x, operand, **options)
 
 
@@ -87,23 +87,23 @@ def test_a_warm_call_gives_a_first_call_s_bits(recipe, matmul):
 @on_gpu
 @by_one
 def test_other_shapes_strides_and_alignments_are_other_calls(recipe, matmul):
-    x, operand, _ = given(recipe, matmul, Side.A, 0)
+    x, operand, _ = random_operand(recipe, matmul, Side.A, 0)
     wide = torch.zeros((SHAPE[0], SHAPE[2] + 24), dtype=torch.bfloat16, device=WHERE)
     odd = torch.zeros(x.numel() + 1, dtype=torch.bfloat16, device=WHERE)[1:].view(x.shape)
     for number, like in enumerate((x, x[:-1], wide[:, : SHAPE[2]], odd), start=1):
         for _ in range(2):
             like.copy_(x[: like.shape[0]])
-            made = quantize(like, operand)
-            assert torch.equal(bits(made.codes), bits(quantize(x, operand).codes[: like.shape[0]]))
+            out = quantize(like, operand)
+            assert torch.equal(bits(out.codes), bits(quantize(x, operand).codes[: like.shape[0]]))
         assert len(LAUNCHES) == number
 
 
 @on_gpu
 @by_one
 def test_a_launch_list_keeps_no_tensor_of_a_call_alive(recipe, matmul):
-    a, b, made = step(recipe, matmul, 0)
-    memory = [weakref.ref(each) for each in (*a.tensors, *b.tensors, made)]
-    del a, b, made
+    a, b, out = step(recipe, matmul, 0)
+    memory = [weakref.ref(each) for each in (*a.tensors, *b.tensors, out)]
+    del a, b, out
     gc.collect()
     assert [each() for each in memory] == [None] * len(memory)
 
@@ -126,14 +126,14 @@ def test_a_first_call_writes_down_each_operation_of_torch_that_it_runs(recipe, m
     """One that it did not would be missing in later calls. Tables are made before."""
     step(recipe, matmul, 0)
     clear()
-    written = []
+    records = []
     for name in ("add_operation", "add_clear"):
         original = getattr(Trace, name)
-        noted = lambda *given, do=original: (written.append(given), do(*given))[1]  # noqa: E731
+        noted = lambda *arguments, do=original: (records.append(arguments), do(*arguments))[1]  # noqa: E731
         monkeypatch.setattr(Trace, name, noted)
     with Operations() as operations:
         step(recipe, matmul, 0)
-    assert operations.count == len(written)
+    assert operations.count == len(records)
 
 
 @on_gpu
@@ -144,7 +144,9 @@ def test_a_call_that_uses_memory_of_its_own_is_left_to_triton(recipe, matmul, mo
     expected = gemm(a, b, spec)
     clear()
     monkeypatch.setattr(
-        gemm_launch, "empty", lambda *given: torch.empty(*given[:1], dtype=given[1], device=given[2])
+        gemm_launch,
+        "empty",
+        lambda shape, dtype, device: torch.empty(shape, dtype=dtype, device=device),
     )
     for _ in range(3):
         assert_same(gemm(a, b, spec), expected)
@@ -179,22 +181,22 @@ def test_threads_that_launch_at_once_have_their_own_results(recipe, matmul):
 @by_gemm
 def test_a_captured_graph_repeats_a_warm_call(recipe, matmul):
     spec = recipe.spec(matmul)
-    xs = [given(recipe, matmul, side, 0)[0] for side in Side]
+    xs = [random_operand(recipe, matmul, side, 0)[0] for side in Side]
 
     def seeded_step():
-        made = []
+        operands = []
         for side, x in zip(Side, xs, strict=True):
             operand = recipe.operand(matmul, side)
             options = {"seed": 7} if operand and operand.spec.is_random else {}
-            made.append(x if operand is None else quantize(x, operand, **options))
-        return gemm(*made, spec)
+            operands.append(x if operand is None else quantize(x, operand, **options))
+        return gemm(*operands, spec)
 
     seeded_step()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         out = seeded_step()
     for x, side in zip(xs, Side, strict=True):
-        x.copy_(given(recipe, matmul, side, 1)[0])
+        x.copy_(random_operand(recipe, matmul, side, 1)[0])
     graph.replay()
     clear()
     assert_same(out, seeded_step())
@@ -204,8 +206,8 @@ def test_a_captured_graph_repeats_a_warm_call(recipe, matmul):
 @by_one
 def test_a_warm_call_runs_on_the_current_stream(recipe, matmul):
     """It comes after what the stream already has to do: a wait, then new numbers."""
-    x, operand, _ = given(recipe, matmul, Side.A, 0)
-    other, spec = given(recipe, matmul, Side.A, 1)[0], recipe.spec(matmul)
+    x, operand, _ = random_operand(recipe, matmul, Side.A, 0)
+    other, spec = random_operand(recipe, matmul, Side.A, 1)[0], recipe.spec(matmul)
     b = quantized(recipe, matmul, Side.B, 0)
     gemm(quantize(x, operand), b, spec)
     expected = gemm(quantize(other, operand), b, spec)
@@ -213,9 +215,9 @@ def test_a_warm_call_runs_on_the_current_stream(recipe, matmul):
     with torch.cuda.stream(torch.cuda.Stream()):
         torch.cuda._sleep(20_000_000)
         x.copy_(other)
-        made = gemm(quantize(x, operand), b, spec)
+        out = gemm(quantize(x, operand), b, spec)
     torch.cuda.synchronize()
-    assert_same(made, expected)
+    assert_same(out, expected)
 
 
 @pytest.mark.parametrize(

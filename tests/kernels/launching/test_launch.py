@@ -41,14 +41,14 @@ def test_what_requires_grad_is_refused_where_its_gradient_would_be_lost(x):
 
 @pytest.mark.parametrize("name", ["a", "b", "out"])
 def test_gemm_refuses_what_requires_grad(x, name):
-    given = {"a": x.detach(), "b": x.detach(), "out": torch.zeros(16, 16, device=WHERE)}
-    given[name] = given[name].clone().requires_grad_()
-    operands, spec = (given["a"], given["b"]), RECIPE.spec(WGRAD)
+    tensors = {"a": x.detach(), "b": x.detach(), "out": torch.zeros(16, 16, device=WHERE)}
+    tensors[name] = tensors[name].clone().requires_grad_()
+    operands, spec = (tensors["a"], tensors["b"]), RECIPE.spec(WGRAD)
     with pytest.raises(ValueError, match="gemm " + LOST.format(name, name)):
-        gemm(*operands, spec, out=given["out"])
+        gemm(*operands, spec, out=tensors["out"])
     with torch.no_grad():
-        gemm(*operands, spec, out=given["out"])
-    assert (given["out"] == 16).all()
+        gemm(*operands, spec, out=tensors["out"])
+    assert (tensors["out"] == 16).all()
 
 
 PROCESSES, SECONDS, LEAST_CALLS = 8, 20, 10_000
@@ -134,17 +134,17 @@ def chain(
     recipe: str, x: torch.Tensor, weights: list[tuple[torch.Tensor, torch.Tensor]]
 ) -> list[torch.Tensor]:
     """Outputs and gradients of layers there and back: each kernel reads what the one before has written."""
-    made = []
+    tensors = []
     for up, down in weights:
         hidden = multiplied(recipe, FPROP, x, up)
         x_after = multiplied(recipe, FPROP, hidden, down)
-        made += [
+        tensors += [
             multiplied(recipe, WGRAD, x_after, hidden),
             multiplied(recipe, DGRAD, x_after, down),
             x_after,
         ]
         x = x_after
-    return made
+    return tensors
 
 
 @pytest.mark.gpu
@@ -178,13 +178,13 @@ def test_a_captured_chain_has_the_bits_of_one_that_stops_after_each_kernel(
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        made = chain(recipe, x, weights)
+        results = chain(recipe, x, weights)
     load = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
     wrong = torch.zeros((), dtype=torch.int64, device="cuda")
     for _ in range(REPLAYS):
         with torch.cuda.stream(busy):
             torch.mm(load, load)
         graph.replay()
-        for out, right in zip(made, truth, strict=True):
+        for out, right in zip(results, truth, strict=True):
             wrong += (out.view(torch.uint8) != right.view(torch.uint8)).any()
     assert wrong.item() == 0

@@ -1,4 +1,4 @@
-"""Memory that the quantizer is given is poisoned: what a kernel leaves out is seen."""
+"""The quantizer's memory is poisoned, to show what a kernel leaves out."""
 
 import pytest
 import torch
@@ -10,7 +10,9 @@ def poisoned(monkeypatch):
     empty = torch.empty
 
     def filled(*args, **named):
-        made = empty(*args, **named)
-        return made.fill_(torch.nan if made.is_floating_point() else -1 if made.dtype.is_signed else 255)
+        memory = empty(*args, **named)
+        return memory.fill_(
+            torch.nan if memory.is_floating_point() else -1 if memory.dtype.is_signed else 255
+        )
 
     monkeypatch.setattr(torch, "empty", filled)

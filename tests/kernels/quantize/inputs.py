@@ -28,17 +28,17 @@ def broken(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
-def swiglu(rows, inner, made=lambda x: x):
+def swiglu(rows, inner, change=lambda x: x):
     """(what the kernel takes, the reference's result)."""
-    gate_up = made(bf16((rows, 2 * inner)))
+    gate_up = change(bf16((rows, 2 * inner)))
     return (gate_up,), reference.swiglu(numbers(gate_up))
 
 
-def swiglu_backward(rows, inner, made=lambda x: x):
-    dh, gate_up = bf16((rows, inner), 1), made(bf16((rows, 2 * inner)))
+def swiglu_backward(rows, inner, change=lambda x: x):
+    dh, gate_up = bf16((rows, inner), 1), change(bf16((rows, 2 * inner)))
     return (dh, gate_up), reference.swiglu_backward(numbers(dh), numbers(gate_up))
 
 
-def rms_norm(rows, columns, made=lambda x: x):
-    x, weight = made(bf16((rows, columns))), bf16((columns,), 1)
+def rms_norm(rows, columns, change=lambda x: x):
+    x, weight = change(bf16((rows, columns))), bf16((columns,), 1)
     return (x, weight), reference.rms_norm(numbers(x), numbers(weight), EPS)

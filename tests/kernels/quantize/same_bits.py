@@ -25,9 +25,9 @@ def both(
     if operand.spec.is_random:
         bits = random_bits(operand.stored(x.shape), SEED)
         random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
-    given = None if history is None else torch.from_numpy(history).to(WHERE)
+    steps = None if history is None else torch.from_numpy(history).to(WHERE)
     seed = SEED if operand.spec.is_random else None
-    own = quantize(torch.from_numpy(x).to(WHERE), operand, seed=seed, history=given)
+    own = quantize(torch.from_numpy(x).to(WHERE), operand, seed=seed, history=steps)
     return own, reference.quantize(x, operand, random=random, history=history)
 
 
@@ -53,10 +53,10 @@ def assert_same_bits(own: QuantizedTensor, truth: reference.QuantizedTensor) -> 
 
 def assert_same_floats(own: torch.Tensor, truth: np.ndarray) -> None:
     """Equal bits, but for those of a NaN."""
-    found = own.contiguous().cpu().numpy()
-    np.testing.assert_array_equal(np.isnan(found), np.isnan(truth))
-    sound = ~np.isnan(found)
-    np.testing.assert_array_equal(found[sound].view(np.int32), truth[sound].view(np.int32))
+    numbers = own.contiguous().cpu().numpy()
+    np.testing.assert_array_equal(np.isnan(numbers), np.isnan(truth))
+    sound = ~np.isnan(numbers)
+    np.testing.assert_array_equal(numbers[sound].view(np.int32), truth[sound].view(np.int32))
 
 
 NAMES = ("x", "w", "dy")
@@ -94,8 +94,8 @@ def assert_equal(own: QuantizedTensor, truth: QuantizedTensor) -> None:
     assert own.shape == truth.shape
     assert torch.equal(own.operand_bytes, truth.operand_bytes)
     for name in ("scale", "outer_scale", "amax"):
-        found, expected = getattr(own, name), getattr(truth, name)
-        assert (found is None) == (expected is None)
-        if found is not None:
-            assert found.shape == expected.shape
-            assert torch.equal(bits(found), bits(expected))
+        part, expected = getattr(own, name), getattr(truth, name)
+        assert (part is None) == (expected is None)
+        if part is not None:
+            assert part.shape == expected.shape
+            assert torch.equal(bits(part), bits(expected))

@@ -32,8 +32,8 @@ def test_both_have_the_bits_of_two_calls(number, named):
     x = x.T.contiguous().T if number % 3 == 1 else x
     seeds = [5 + place if each.spec.is_random else None for place, each in enumerate(operands)]
     history = torch.tensor([2.0, 1.0], device=WHERE) if operands[0].spec.scale_rule.history else None
-    made = quantize_both(x, *operands, seeds=seeds, history=history)
-    for own, operand, seed in zip(made, operands, seeds, strict=True):
+    copies = quantize_both(x, *operands, seeds=seeds, history=history)
+    for own, operand, seed in zip(copies, operands, seeds, strict=True):
         assert_equal(own, quantize(x, operand, seed=seed, history=history))
 
 
@@ -46,16 +46,16 @@ def test_both_have_the_bits_of_two_calls_where_rows_lie_at_multiples_of_16(named
     history = torch.zeros(2, device=WHERE) if operands[0].spec.scale_rule.history else None
     for shape, dtype in product(((256, 768), (768, 256), (2048, 4096)), (torch.bfloat16, torch.float32)):
         x = torch.from_numpy(sample("wide", shape)).to(WHERE, dtype)
-        made = quantize_both(x, *operands, seeds=seeds, history=history)
-        for own, operand, seed in zip(made, operands, seeds, strict=True):
+        copies = quantize_both(x, *operands, seeds=seeds, history=history)
+        for own, operand, seed in zip(copies, operands, seeds, strict=True):
             assert_equal(own, quantize(x, operand, seed=seed, history=history))
 
 
 @pytest.mark.parametrize("named", PAIRS.values(), ids=PAIRS)
 def test_one_launch_writes_both_where_codes_are_cast_and_no_line_is_read_before(named):
     along, down = pair(*named)
-    made = plan_both(along.spec, down.spec, 4096, 7168)
-    assert (made is not None) == ("-".join(named) in SHARED)
+    plan = plan_both(along.spec, down.spec, 4096, 7168)
+    assert (plan is not None) == ("-".join(named) in SHARED)
 
 
 def test_x_without_neighbors_in_memory_gives_the_bits_of_two_calls(monkeypatch):
@@ -89,14 +89,14 @@ def test_a_thousand_calls_take_no_more_memory_than_ten(name):
     x, operands = torch.randn(256, 512, device="cuda").bfloat16(), pair(name, "w")
     history = torch.ones(2, device="cuda") if operands[0].spec.scale_rule.history else None
 
-    def held(calls: int) -> tuple[int, int]:
+    def memory(calls: int) -> tuple[int, int]:
         for _ in range(calls):
             quantize_both(x, *operands, history=history)
             quantize(x, operands[0], history=history)
         torch.cuda.synchronize()
         return torch.cuda.memory_allocated(), torch.cuda.memory_reserved()
 
-    assert held(10) == held(1000)
+    assert memory(10) == memory(1000)
 
 
 # One program, as in the interpreter, has nothing to find with others in a scale of its own amax alone.
@@ -132,12 +132,12 @@ def test_those_that_meet_find_what_a_pass_finds(alone, name):
     history = torch.tensor([2.0, 1.0], device=WHERE) if delayed else None
 
     def run():
-        made = []
+        copies = []
         for shape, dtype in product(MET_SHAPES, TYPES):
             x = torch.from_numpy(sample("wide" if shape in EVEN else "nan", shape)).to(WHERE, dtype)
-            made += [quantize(x, operand, history=history) for operand in operands]
-            made += quantize_both(x, *operands, history=history)
-        return made
+            copies += [quantize(x, operand, history=history) for operand in operands]
+            copies += quantize_both(x, *operands, history=history)
+        return copies
 
     alone(False)
     expected = run()
@@ -157,12 +157,12 @@ def test_programs_meet_over_and_over_and_in_a_graph(alone):
     expected = [quantize(x, operand) for x in xs]
     alone(True)
     for _ in range(1000):
-        made = [quantize(x, operand) for x in xs]
+        copies = [quantize(x, operand) for x in xs]
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         captured = [quantize(x, operand) for x in xs]
     for _ in range(100):
         graph.replay()
-    for one, two, other in zip(made, captured, expected, strict=True):
+    for one, two, other in zip(copies, captured, expected, strict=True):
         assert_equal(one, other)
         assert_equal(two, other)

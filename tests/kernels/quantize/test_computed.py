@@ -29,19 +29,19 @@ COPIED = ((33, 128), (20, 70)) + (((300, 1160), (512, 2048)) if ON_GPU else ())
 
 
 def assert_same_floats(own: torch.Tensor, truth: np.ndarray) -> None:
-    found = inputs.numbers(own)
-    np.testing.assert_array_equal(np.isnan(found), np.isnan(truth))
-    sound = ~np.isnan(found)
-    np.testing.assert_array_equal(found[sound].view(np.int32), truth[sound].view(np.int32))
+    numbers = inputs.numbers(own)
+    np.testing.assert_array_equal(np.isnan(numbers), np.isnan(truth))
+    sound = ~np.isnan(numbers)
+    np.testing.assert_array_equal(numbers[sound].view(np.int32), truth[sound].view(np.int32))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("made", [lambda x: x, inputs.broken], ids=["sound", "broken"])
-def test_without_an_operand_it_is_the_reference_in_bf16(kernel, made):
+@pytest.mark.parametrize("change", [lambda x: x, inputs.broken], ids=["sound", "broken"])
+def test_without_an_operand_it_is_the_reference_in_bf16(kernel, change):
     run, draw = KERNELS[kernel]
     for shape in SHAPES:
-        given, truth = draw(*shape, made)
-        (own,) = run(*given, [None])
+        tensors, truth = draw(*shape, change)
+        (own,) = run(*tensors, [None])
         assert own.dtype == torch.bfloat16
         assert_same_floats(own, truth)
 
@@ -77,12 +77,12 @@ PAIRS = distinct(
 )
 
 
-def assert_copies_are_the_references(kernel, shape, operands, made=lambda x: x, history=None):
+def assert_copies_are_the_references(kernel, shape, operands, change=lambda x: x, history=None):
     run, draw = KERNELS[kernel]
-    given, truth = draw(*shape, made)
+    tensors, truth = draw(*shape, change)
     seeds = [SEED + number if each and each.spec.is_random else None for number, each in enumerate(operands)]
     there = None if history is None else torch.tensor(history, device=WHERE)
-    copies = run(*given, operands, seeds=seeds, history=there)
+    copies = run(*tensors, operands, seeds=seeds, history=there)
     for own, operand, seed in zip(copies, operands, seeds, strict=True):
         if operand is None:
             assert_same_floats(own, truth)
@@ -125,8 +125,8 @@ def test_one_copy_alone_and_one_beside_bf16_are_the_same(kernel):
 def test_a_delayed_scale_looks_back_and_records_what_it_finds(kernel, history):
     tensor = LayerTensor.DY if kernel == "swiglu_backward" else LayerTensor.X
     operands = operands_of(RECIPES["per_tensor_delayed"], tensor)
-    given = None if history is None else np.array(history, np.float32)
-    assert_copies_are_the_references(kernel, (20, 64), operands, history=given)
+    steps = None if history is None else np.array(history, np.float32)
+    assert_copies_are_the_references(kernel, (20, 64), operands, history=steps)
 
 
 def test_one_launch_writes_both_copies_where_scales_are_a_blocks_own():
@@ -144,9 +144,9 @@ def test_one_launch_writes_both_copies_where_scales_are_a_blocks_own():
 def test_rows_may_lie_apart(kernel):
     """Each tensor is a part of a wider one."""
     run, draw = KERNELS[kernel]
-    given, truth = draw(20, 64)
+    tensors, truth = draw(20, 64)
     apart = [
-        torch.cat([each, each], dim=-1)[:, : each.shape[1]] if each.ndim == 2 else each for each in given
+        torch.cat([each, each], dim=-1)[:, : each.shape[1]] if each.ndim == 2 else each for each in tensors
     ]
     assert_same_floats(run(*apart, [None])[0], truth)
 
@@ -162,10 +162,10 @@ def test_warm_calls_give_the_bits_of_their_own_numbers_and_hold_no_memory(kernel
     assert_copies_are_the_references(kernel, (128, 256), operands)
     for _ in range(3):
         assert_copies_are_the_references(kernel, (128, 256), operands, lambda x: x.mul_(1.5))
-    given, _ = draw(128, 256)
+    tensors, _ = draw(128, 256)
     seeds = [SEED if each and each.spec.is_random else None for each in operands]
-    run(*given, operands, seeds=seeds)
-    held = torch.cuda.memory_allocated()
+    run(*tensors, operands, seeds=seeds)
+    memory = torch.cuda.memory_allocated()
     for _ in range(1000):
-        run(*given, operands, seeds=seeds)
-    assert torch.cuda.memory_allocated() == held
+        run(*tensors, operands, seeds=seeds)
+    assert torch.cuda.memory_allocated() == memory

@@ -59,11 +59,11 @@ def encoded(x, facts, random=None, table=None) -> np.ndarray:
     """uint8[x.size]: the kernel's codes."""
     from kernels.quantize.kernel import encode_kernel
 
-    given = [None if each is None else torch.from_numpy(each).to(WHERE) for each in (x, random, table)]
+    tensors = [None if each is None else torch.from_numpy(each).to(WHERE) for each in (x, random, table)]
     codes = torch.empty(x.size, dtype=torch.uint8, device=WHERE)
     with launching(codes):
         encode_kernel[(-(-x.size // BLOCK),)](
-            given[0], codes, given[1], given[2], x.size, ELEMENT=facts, BLOCK=BLOCK
+            tensors[0], codes, tensors[1], tensors[2], x.size, ELEMENT=facts, BLOCK=BLOCK
         )
     return codes.cpu().numpy()
 
@@ -77,14 +77,14 @@ def test_the_mean_over_all_random_bits_is_the_number_itself(format_):
     x = x.astype(np.float32)
     facts = element_facts(format_, Rounding.STOCHASTIC, current_device().kind)
     codes = encoded(np.repeat(x, DRAWS), facts, np.tile(np.arange(DRAWS, dtype=np.uint8), x.size))
-    drawn = format_.decode(codes).reshape(-1, DRAWS)
-    held = np.clip(x.astype(np.float64), format_.min, format_.max)
+    values = format_.decode(codes).reshape(-1, DRAWS)
+    clipped = np.clip(x.astype(np.float64), format_.min, format_.max)
     last = format_.min_subnormal
     if isinstance(format_, FloatFormat):
-        _, exponent = np.frexp(held)
+        _, exponent = np.frexp(clipped)
         last = np.exp2(np.maximum(exponent - 1, format_.e_min) - float(format_.mantissa_bits))
-    np.testing.assert_array_equal(drawn.mean(1), np.trunc(held / last * DRAWS) / DRAWS * last)
-    assert (drawn.max(1) - drawn.min(1) <= last).all()
+    np.testing.assert_array_equal(values.mean(1), np.trunc(clipped / last * DRAWS) / DRAWS * last)
+    assert (values.max(1) - values.min(1) <= last).all()
 
 
 @pytest.mark.parametrize("format_", RANDOM, ids=label)

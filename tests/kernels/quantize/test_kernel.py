@@ -165,19 +165,19 @@ LARGE = (40_000, 40_000)
 
 @pytest.mark.parametrize("tile", [(1, 128), (128, 1), (128, 128), (1, 32), (1, 1), (64, 256)], ids=str)
 def test_a_tile_that_fits_a_block_takes_one_pass(tile):
-    made = plan_quantize(replace(LINE_OF_32, tile=TileShape(*tile)), *LARGE)
-    assert made.only.fused
-    assert (made.only.part_mn, made.only.part_k) == tile
-    assert made.rows % tile[0] == made.columns % tile[1] == 0
+    plan = plan_quantize(replace(LINE_OF_32, tile=TileShape(*tile)), *LARGE)
+    assert plan.only.fused
+    assert (plan.only.part_mn, plan.only.part_k) == tile
+    assert plan.rows % tile[0] == plan.columns % tile[1] == 0
 
 
 @pytest.mark.parametrize(
     "tile", [(WHOLE, WHOLE), (1, WHOLE), (WHOLE, 1), (96, 80), (3, 7), (512, 512)], ids=str
 )
 def test_another_tile_takes_two_passes_of_parts_that_divide_it(tile):
-    made = plan_quantize(replace(LINE_OF_32, tile=TileShape(*tile)), *LARGE)
-    assert not made.only.fused
-    parts, blocks = (made.only.part_mn, made.only.part_k), made.block
+    plan = plan_quantize(replace(LINE_OF_32, tile=TileShape(*tile)), *LARGE)
+    assert not plan.only.fused
+    parts, blocks = (plan.only.part_mn, plan.only.part_k), plan.block
     for extent, part, block in zip(tile, parts, blocks, strict=True):
         assert block % part == 0
         assert extent is WHOLE or extent % part == 0

@@ -111,17 +111,17 @@ def test_a_search_takes_tiles_that_fit_a_block():
 )
 def test_a_delayed_scale_comes_from_earlier_steps(element, history):
     operand = of(DELAYED, FORMATS[element], (WHOLE, WHOLE))
-    given = None if history is None else np.array(history, np.float32)
+    steps = None if history is None else np.array(history, np.float32)
     for name in ("gaussian", "nan", "inf"):
         x = sample(name, (5, 140))
-        own, truth = both(x, operand, given)
+        own, truth = both(x, operand, steps)
         assert_same_bits(own, truth)
-        found = own.amax.cpu().numpy()
-        assert found.shape == (1, 1)
+        amax = own.amax.cpu().numpy()
+        assert amax.shape == (1, 1)
         if name == "gaussian":
             assert_same_floats(own.amax, np.abs(x).max().reshape(1, 1))
         else:
-            assert not np.isfinite(found).all()
+            assert not np.isfinite(amax).all()
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_random_rounding_is_the_references(element, name):
 
 def targets() -> dict[float, tuple[np.float32, np.float32]]:
     """(target, fl32(1 / target)) of each rule that divides so, by the target."""
-    found = {}
+    pairs = {}
     for recipe in RECIPES.values():
         for matmul in MATMULS.values():
             for operand in (recipe.operand(matmul, side) for side in Side):
@@ -149,8 +149,8 @@ def targets() -> dict[float, tuple[np.float32, np.float32]]:
                 facts = rule_facts(operand.spec.scale_rule, operand.spec.format, DeviceKind.GPU)
                 if facts.by_steps:
                     bits = np.array([facts.target_bits, facts.share_bits], np.int32).view(np.float32)
-                    found[float(bits[0])] = (bits[0], bits[1])
-    return found
+                    pairs[float(bits[0])] = (bits[0], bits[1])
+    return pairs
 
 
 TARGETS = targets()
@@ -165,5 +165,5 @@ def test_steps_divide_as_ieee_does(target):
     x = np.concatenate([each.astype(np.uint32).view(np.float32) for each in bits])
     x = np.concatenate([x, least * by * (1 + dice.integers(-99, 99, 1000) * 2.0**-22).astype(np.float32)])
     about = x * share
-    found = multiply_add(multiply_add(about, -by, x), share, about)
-    np.testing.assert_array_equal(np.maximum(found, least), np.maximum(x / by, least))
+    quotients = multiply_add(multiply_add(about, -by, x), share, about)
+    np.testing.assert_array_equal(np.maximum(quotients, least), np.maximum(x / by, least))

@@ -74,9 +74,9 @@ def compared(without, run):
 def test_a_tensor_has_the_bits_of_two_calls(name, kind):
     for shape in SHAPES:
         x = torch.from_numpy(sample(kind, shape)).to(WHERE, torch.bfloat16)
-        for given in (x, x.T, torch.cat([x, x], 1)[:, : shape[1]]):
-            for own, operand in zip(quantize_both(given, *TAKEN[name]), TAKEN[name], strict=True):
-                assert_equal(own, quantize(given, operand))
+        for tensor in (x, x.T, torch.cat([x, x], 1)[:, : shape[1]]):
+            for own, operand in zip(quantize_both(tensor, *TAKEN[name]), TAKEN[name], strict=True):
+                assert_equal(own, quantize(tensor, operand))
 
 
 @pytest.mark.gpu
@@ -84,11 +84,11 @@ def test_a_tensor_has_the_bits_of_two_calls(name, kind):
 def test_what_is_computed_has_the_bits_of_the_other_kernel(without, name):
     def run():
         copies = []
-        for (rows, columns), made in product(SHAPES, (lambda x: x, inputs.broken)):
-            gate_up, dh = made(inputs.bf16((rows, 2 * columns))), inputs.bf16((rows, columns), 1)
+        for (rows, columns), change in product(SHAPES, (lambda x: x, inputs.broken)):
+            gate_up, dh = change(inputs.bf16((rows, 2 * columns))), inputs.bf16((rows, columns), 1)
             copies += swiglu_quantize(gate_up, TAKEN[name])
             copies += swiglu_backward_quantize(dh, gate_up, TAKEN[name])
-            x, weight = made(inputs.bf16((rows, columns))), inputs.bf16((columns,), 2)
+            x, weight = change(inputs.bf16((rows, columns))), inputs.bf16((columns,), 2)
             for each in (weight, weight.float()):
                 copies += rms_norm_quantize(x, each, TAKEN[name], eps=inputs.EPS)
         return copies
@@ -133,13 +133,13 @@ def test_a_copy_down_columns_has_the_bits_of_the_other_kernel(without, name):
 
     def run():
         copies = []
-        for (rows, columns), made in product((*SHAPES, (200, 64), (1, 192)), (lambda x: x, inputs.broken)):
-            gate_up, dh = made(inputs.bf16((rows, 2 * columns))), inputs.bf16((rows, columns), 1)
+        for (rows, columns), change in product((*SHAPES, (200, 64), (1, 192)), (lambda x: x, inputs.broken)):
+            gate_up, dh = change(inputs.bf16((rows, 2 * columns))), inputs.bf16((rows, columns), 1)
             apart = torch.cat([gate_up, gate_up[:, :8]], 1)[:, : 2 * columns]
-            for given in (gate_up, apart):
-                copies += swiglu_quantize(given, operands)
-                copies += swiglu_backward_quantize(dh, given, operands)
-            x, weight = made(inputs.bf16((rows, columns))), inputs.bf16((columns,), 2)
+            for tensor in (gate_up, apart):
+                copies += swiglu_quantize(tensor, operands)
+                copies += swiglu_backward_quantize(dh, tensor, operands)
+            x, weight = change(inputs.bf16((rows, columns))), inputs.bf16((columns,), 2)
             copies += rms_norm_quantize(x, weight, operands, eps=inputs.EPS)
         return copies
 
@@ -159,8 +159,8 @@ def test_panels_are_written_over_and_over_and_in_a_graph(without):
         captured = quantize(x, operand)
     for _ in range(300):
         graph.replay()
-        made = quantize(x, operand)
-        assert_equal(made, expected)
+        own = quantize(x, operand)
+        assert_equal(own, expected)
     assert_equal(captured, expected)
 
 
@@ -175,7 +175,7 @@ def test_strips_are_written_over_and_over_and_in_a_graph(without):
         captured = swiglu_quantize(gate_up, operands)
     for _ in range(100):
         graph.replay()
-        made = swiglu_quantize(gate_up, operands)
-    for one, two, other in zip(made, captured, expected, strict=True):
+        copies = swiglu_quantize(gate_up, operands)
+    for one, two, other in zip(copies, captured, expected, strict=True):
         assert_equal(one, other)
         assert_equal(two, other)
