@@ -137,8 +137,8 @@ def compare(
     """(codes and scales compared, how many differ, the first that does) of one sample."""
     x, truth = sample(name, shape, seed), truth or truth_of(operand, shape, name, seed)
     history = _history(x, operand)
-    there = None if history is None else torch.from_numpy(history).to(device.place)
-    own = quantized(torch.from_numpy(x).to(device.place).bfloat16(), operand, seed, there)
+    history_tensor = None if history is None else torch.from_numpy(history).to(device.place)
+    own = quantized(torch.from_numpy(x).to(device.place).bfloat16(), operand, seed, history_tensor)
     parts = [
         ("scale", own.scale_values, truth.scale),
         ("outer scale", own.outer_scale, truth.outer_scale),

@@ -229,8 +229,8 @@ def _quantizer_runs(job: QuantizerJob, device: Device) -> tuple[str, Run]:
     quantized, sets = peers.ours(job), [peers.drawn(job, number) for number in range(_SETS)]
 
     def run(number: int) -> "list[torch.Tensor]":
-        made = quantized(sets[number])
-        parts = (made,) if isinstance(made, QuantizedTensor) else made
+        result = quantized(sets[number])
+        parts = (result,) if isinstance(result, QuantizedTensor) else result
         return [tensor for part in parts if part is not None for tensor in part.tensors]
 
     return "", run

@@ -280,10 +280,12 @@ class Sampled:
         for size in out.shape:  # one row, or column, of each equal stretch: no block of D is left out
             edges = np.linspace(0, size, min(size, sampled) + 1).astype(np.int64)
             places.append(rng.integers(edges[:-1], edges[1:]))
-        there = [torch.from_numpy(x).to(out.device) for x in places]
-        own = out[there[0]][:, there[1]].float().cpu().numpy()
-        both = zip(as_planned(plan, a, b), there, Side, strict=True)
-        return cls(plan, own, *places, *(Sample.of(x, rows, side, plan.numerics) for x, rows, side in both))
+        indices = [torch.from_numpy(x).to(out.device) for x in places]
+        own = out[indices[0]][:, indices[1]].float().cpu().numpy()
+        operands = zip(as_planned(plan, a, b), indices, Side, strict=True)
+        return cls(
+            plan, own, *places, *(Sample.of(x, rows, side, plan.numerics) for x, rows, side in operands)
+        )
 
     def place(self, i: int, j: int) -> str:
         return f"D[{self.rows[i]}, {self.columns[j]}]"

@@ -86,65 +86,65 @@ class Launches:
         numbers = rates.vectors(self.variants, self.classes)
         return predict_us(self._facts, numbers, rates.shared, *self._orders, self._mnk, self._device)
 
-    def apart(self, found: Vector) -> Vector:
+    def apart(self, residuals: Vector) -> Vector:
         """Residuals, or their derivatives, less most of what those of launches timed in turns share."""
-        left = found.copy()
+        rest = residuals.copy()
         for rows in self._together:
-            left[rows] -= (1 - 1 / np.sqrt(1 + len(rows) * _SHARED_VARIANCE)) * found[rows].mean(axis=0)
-        return left
+            rest[rows] -= (1 - 1 / np.sqrt(1 + len(rows) * _SHARED_VARIANCE)) * residuals[rows].mean(axis=0)
+        return rest
 
 
-def fit(samples: Sequence[Sample], device: Device, before: Rates) -> Rates:
-    """Rates that best explain measurements of a device. `before`: those of an earlier fit.
+def fit(samples: Sequence[Sample], device: Device, prior: Rates) -> Rates:
+    """Rates that best explain measurements of a device. `prior`: those of an earlier fit.
 
     A class without measurements begins with the numbers of the first one. Raises Unsupported for a GEMM that
     the
     device does not compute.
     """
     launches = Launches(samples, device)
-    first = next(iter(before.classes.values())) | {"count": 0}
+    first = next(iter(prior.classes.values())) | {"count": 0}
     classes = {
-        key: before.classes.get(key, first) for key in dict.fromkeys([*before.classes, *launches.classes])
+        key: prior.classes.get(key, first) for key in dict.fromkeys([*prior.classes, *launches.classes])
     }
-    before = replace(before, classes=classes)
-    keys = [*_keys(before)]
-    start = np.log([_number(before, key) for key in keys])
-    weights = _PRIOR + _REMEMBERED * np.array([_count(before, key) for key in keys], float)
+    prior = replace(prior, classes=classes)
+    keys = [*_keys(prior)]
+    start = np.log([_number(prior, key) for key in keys])
+    weights = _PRIOR + _REMEMBERED * np.array([_count(prior, key) for key in keys], float)
     values, damping = start, _DAMPING
 
-    def residuals(tried: Vector) -> Vector:
-        return np.log(launches.predict_us(_with(before, keys, tried))) - launches.logs
+    def residuals(trial: Vector) -> Vector:
+        return np.log(launches.predict_us(_with(prior, keys, trial))) - launches.logs
 
-    def cost(found: Vector, tried: Vector) -> float:
-        robust = _ROBUST**2 * np.log1p((launches.apart(found) / _ROBUST) ** 2).sum()
-        return float(robust + (weights * (tried - start) ** 2).sum())
+    def cost(errors: Vector, trial: Vector) -> float:
+        robust = _ROBUST**2 * np.log1p((launches.apart(errors) / _ROBUST) ** 2).sum()
+        return float(robust + (weights * (trial - start) ** 2).sum())
 
-    found = residuals(values)
-    least = cost(found, values)
+    errors = residuals(values)
+    least = cost(errors, values)
     for _ in range(_STEPS):
         moves = np.eye(len(values)) * _TINY
-        jacobian = np.stack([(residuals(values + move) - found) / _TINY for move in moves], axis=1)
-        jacobian, apart = launches.apart(jacobian), launches.apart(found)
+        jacobian = np.stack([(residuals(values + move) - errors) / _TINY for move in moves], axis=1)
+        jacobian, apart = launches.apart(jacobian), launches.apart(errors)
         robust = 1 / (1 + (apart / _ROBUST) ** 2)
         curvature = (jacobian.T * robust) @ jacobian + np.diag(weights)
         slope = (jacobian.T * robust) @ apart + weights * (values - start)
         gain = 0.0
         while damping <= _MOST_DAMPING and gain <= 0:
             change = np.linalg.solve(curvature + damping * np.diag(np.diag(curvature) + _TINY), -slope)
-            tried = values + np.clip(change, -1.0, 1.0)
-            better = residuals(tried)
-            gain, damping = least - cost(better, tried), damping * 4
+            trial = values + np.clip(change, -1.0, 1.0)
+            better = residuals(trial)
+            gain, damping = least - cost(better, trial), damping * 4
         if gain <= 0:
             break
-        values, found, least, damping = tried, better, least - gain, damping / 12
+        values, errors, least, damping = trial, better, least - gain, damping / 12
         if gain < _SETTLED * least:
             break
-    fitted = _with(before, keys, values)
+    rates = _with(prior, keys, values)
     counted = {
         key: each | {"count": each["count"] + launches.classes.count(key)}
-        for key, each in fitted.classes.items()
+        for key, each in rates.classes.items()
     }
-    return replace(fitted, classes=counted)
+    return replace(rates, classes=counted)
 
 
 def write(rates: Rates, path: Path) -> None:

@@ -233,16 +233,16 @@ class QuantizerJob:
     @property
     def bytes(self) -> int:
         """Least traffic: what goes in read once, codes and scales written once."""
-        written = 0
+        total = 0
         for operand in self.operands:
             mn, k = operand.stored((self.rows, self.columns))
             rule = operand.spec.scale_rule
-            written += mn * packed_bytes(k, operand.spec.format.packed_bits)
+            total += mn * packed_bytes(k, operand.spec.format.packed_bits)
             bits = rule.format.bits if rule.format.bits == 8 else _FP32.bits
-            written += prod(operand.grid((self.rows, self.columns)).scale_shape) * bits // 8
+            total += prod(operand.grid((self.rows, self.columns)).scale_shape) * bits // 8
             outer = operand.outer_grid((self.rows, self.columns))
-            written += 0 if outer is None else prod(outer.scale_shape) * _FP32.bytes
-        return round(self.kernel.reads * self.rows * self.columns) * _BF16.bytes + written
+            total += 0 if outer is None else prod(outer.scale_shape) * _FP32.bytes
+        return round(self.kernel.reads * self.rows * self.columns) * _BF16.bytes + total
 
     @property
     def title(self) -> str:

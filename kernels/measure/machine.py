@@ -37,19 +37,19 @@ def commit() -> str | None:
 
 def looked_up(top: Path, stamp: Path) -> str | None:
     if (top / ".git").exists():
-        known = _git(top, "rev-parse", "--short", "HEAD")
+        head = _git(top, "rev-parse", "--short", "HEAD")
         changed = _git(top, "status", "--porcelain", "--untracked-files=no")
-        return known and known + ("+" if changed else "")
+        return head and head + ("+" if changed else "")
     try:
-        written = stamp.read_text(encoding="utf-8").strip()
+        text = stamp.read_text(encoding="utf-8").strip()
     except OSError:
         return None
-    return written if _HASH.fullmatch(written) else None
+    return text if _HASH.fullmatch(text) else None
 
 
 def _git(top: Path, *arguments: str) -> str | None:
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ("git", "-C", str(top), *arguments),
             capture_output=True,
             text=True,
@@ -58,7 +58,7 @@ def _git(top: Path, *arguments: str) -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip()
+    return process.stdout.strip()
 
 
 def require_gpu() -> Device:

@@ -104,8 +104,8 @@ def _fit(path: Path, device: Device) -> None:
     samples = read_samples(path)
     if not samples:
         raise ValueError(f"{path} has no samples to fit to: draw some with --count and --regret")
-    measured = measurement_of(device)
-    of = {"gpu": measured.gpu, "date": measured.date, "versions": dict(measured.versions)}
+    here = measurement_of(device)
+    of = {"gpu": here.gpu, "date": here.date, "versions": dict(here.versions)}
     of |= {"sms": device.sms, "clock_mhz": device.clock_mhz, "memory_gb_s": device.memory_gb_s}
     rates = rates_path(device.capability or (0, 0))
     write(replace(fit(samples, device, rates_of(device)), **of), rates)

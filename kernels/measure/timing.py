@@ -140,7 +140,7 @@ class HotTurn:
 
     def __init__(self, contender: Contender, turn_us: float, settle_us: float = 0.0) -> None:
         self.name = contender.name
-        self._held = contender
+        self._contender = contender
         self._turn_us = turn_us
         launches = contender.launches
         _warm_up(launches)
@@ -173,7 +173,7 @@ class ColdTurn:
 
     def __init__(self, contender: Contender, flush: "FlushBuffer", settle_us: float = 0.0) -> None:
         self.name = contender.name
-        self._held = contender, flush
+        self._contender, self._flush = contender, flush
         launches = contender.launches
         _warm_up(launches)
         self._pairs = [(_node(), _node()) for _ in range(COLD_LAUNCHES)]

@@ -109,10 +109,10 @@ def bf16_ops(
     other. Ops that an older torch may lack are tried once.
     """
     if add_to is None:
-        able = out == torch.float32 and not _refusal(_bf16_to_fp32(a, b, None), a.device)
-        return {_BF16_TO_FP32: _bf16_to_fp32} if able else {_BF16: bf16_peer}
-    able = not _refusal(_bf16_addmm(a, b, add_to.clone()), add_to.device)
-    return {_BF16 + _THEN_ADD: bf16_peer} | ({_BF16_ADDS: _bf16_addmm} if able else {})
+        has_op = out == torch.float32 and not _refusal(_bf16_to_fp32(a, b, None), a.device)
+        return {_BF16_TO_FP32: _bf16_to_fp32} if has_op else {_BF16: bf16_peer}
+    has_op = not _refusal(_bf16_addmm(a, b, add_to.clone()), add_to.device)
+    return {_BF16 + _THEN_ADD: bf16_peer} | ({_BF16_ADDS: _bf16_addmm} if has_op else {})
 
 
 def _bf16_to_fp32(a: torch.Tensor, b: torch.Tensor, add_to: torch.Tensor | None) -> Launch:
@@ -149,8 +149,8 @@ def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
     if not operands.quantized:
         return "both operands stay bf16, so that torch.mm is torch's op for them"
     if not takes_fp8(operands):
-        came = (FORMATS["bf16"].name if x is None else x.format.name for x in (operands.a, operands.b))
-        return f"torch's scaled matmul takes FP8 codes on this GPU, not {' and '.join(came)}"
+        names = (FORMATS["bf16"].name if x is None else x.format.name for x in (operands.a, operands.b))
+        return f"torch's scaled matmul takes FP8 codes on this GPU, not {' and '.join(names)}"
     tiles = (operands.a.tile, operands.b.tile)
     if any(operand.scale_rule.powers_of_two for operand in operands.quantized):
         return _no_mx()

@@ -119,9 +119,9 @@ class TuneJob:
         truth = self._truths[cut]
         for repeat in range(REPEATS):
             out = gemm(a, b, plan, out=self._poisoned()) if repeat else first
-            differing = (bits(out) != bits(truth)).nonzero()
-            if len(differing):
-                m, n = differing[0].tolist()
+            faults = (bits(out) != bits(truth)).nonzero()
+            if len(faults):
+                m, n = faults[0].tolist()
                 return f"{blocks.title}: D[{m}, {n}] is {out[m, n]:.9g}, and {truth[m, n]:.9g} is right"
         return ""
 
@@ -271,9 +271,9 @@ def search(
 
 def merge_into(path: Path, new: Sequence[Tuned]) -> None:
     """Replace a table's plans of these families and classes. Raises ValueError."""
-    renewed = {(plan.family, plan.shape) for plan in new}
-    kept = [plan for plan in read_table(path) if (plan.family, plan.shape) not in renewed]
-    plans = sorted([*kept, *new], key=lambda plan: (plan.family, plan.shape, plan.median_us))
+    keys = {(plan.family, plan.shape) for plan in new}
+    others = [plan for plan in read_table(path) if (plan.family, plan.shape) not in keys]
+    plans = sorted([*others, *new], key=lambda plan: (plan.family, plan.shape, plan.median_us))
     measurements: list[Measurement] = []
     for plan in plans:
         if plan.measurement not in measurements:
@@ -294,9 +294,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if device.kind is not DeviceKind.GPU:
         raise Unsupported("there is no CUDA GPU here, and blocks are tuned by a GPU's own times")
     shapes = {name: SHAPES[name] for name in options.shapes}
-    wanted = select(jobs(device, shapes), options.families)
+    selection = select(jobs(device, shapes), options.families)
     with Precompile(options.workers) as compilers:
-        return Tuner(options, device, compilers).run(wanted)
+        return Tuner(options, device, compilers).run(selection)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -327,11 +327,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def select(every: Mapping[str, GemmJob], words: Sequence[str]) -> dict[str, GemmJob]:
     families = {key: key.partition(" | ")[0] for key in every}
-    wanted = {key: job for key, job in every.items() if set(words) <= set(families[key].split())}
-    if not wanted:
-        there = "; ".join(sorted(set(families.values())))
-        raise ValueError(f"no family has the words {' '.join(words)}; there are: {there}")
-    return wanted
+    selection = {key: job for key, job in every.items() if set(words) <= set(families[key].split())}
+    if not selection:
+        names = "; ".join(sorted(set(families.values())))
+        raise ValueError(f"no family has the words {' '.join(words)}; there are: {names}")
+    return selection
 
 
 class Tuner:
@@ -340,12 +340,12 @@ class Tuner:
         self._table: Path = options.out or table_path(device.capability or (0, 0))
         self._measurement = measurement_of(device)
 
-    def run(self, wanted: Mapping[str, GemmJob]) -> int:
+    def run(self, jobs: Mapping[str, GemmJob]) -> int:
         """Tune each GEMM that was not tuned today; returns the exit code. Raises ValueError."""
         today = [row for row in read_table(self._table) if row.measurement == self._measurement]
         anew = self._options.again or self._options.variants
-        finished = set() if anew else {_key(row.family, row.shape) for row in today}
-        todo = {key: job for key, job in wanted.items() if key not in finished}
+        tuned = set() if anew else {_key(row.family, row.shape) for row in today}
+        todo = {key: job for key, job in jobs.items() if key not in tuned}
         code = _DONE
         try:
             for number, (key, job) in enumerate(todo.items(), 1):

@@ -84,10 +84,10 @@ def _join(arguments: argparse.Namespace) -> int:
     _reach(address)
     facts = facts_here()
     with ray_node(further_node(address, gpus, arguments.port, facts)) as node:
-        if differs := difference(_first_host(address).labels, facts):
+        if differences := difference(_first_host(address).labels, facts):
             time.sleep(_SHOWN_S)
             raise ValueError(
-                f"{address} does not use this host, because it differs: {differs}. Make both alike."
+                f"{address} does not use this host, because it differs: {differences}. Make both alike."
             )
         _say(f"This host has joined {address} and lends {gpus} GPU{'s' * (gpus > 1)}. Ctrl-C leaves.")
         node.wait()

@@ -95,9 +95,9 @@ def _work(stdout: TextIO, node: str, engine: str = "kernels.worker.child:load") 
     """Be the worker on a node, with one of its GPUs. The sentences on its end name no address."""
     if not _is_there(node):
         _end(1, "its host has left the cluster")
-    there = NodeAffinitySchedulingStrategy(node, soft=False)
+    affinity = NodeAffinitySchedulingStrategy(node, soft=False)
     # Two calls at a time: one listens, one sends.
-    options = {"num_cpus": 0, "num_gpus": 1, "max_concurrency": 2, "scheduling_strategy": there}
+    options = {"num_cpus": 0, "num_gpus": 1, "max_concurrency": 2, "scheduling_strategy": affinity}
     actor: Any = ray.remote(FarEngine).options(**options).remote(engine)
     _on_input(actor.send.remote)
     try:

@@ -85,8 +85,8 @@ def difference(theirs: Facts, ours: Facts) -> str:
 def refusal(node: Node, here: Facts) -> str:
     if _SOURCES not in node.labels:
         return f"{node.host} is not used: it does not run FP8 Explorer. Start it there with make cluster."
-    if differs := difference(node.labels, here):
-        return f"{node.host} is not used, because it differs from this host: {differs}. Make both alike."
+    if differences := difference(node.labels, here):
+        return f"{node.host} is not used, because it differs from this host: {differences}. Make both alike."
     theirs, ours = (set(filter(None, facts.get(_GPU_IDS, "").split("."))) for facts in (node.labels, here))
     if theirs & ours:
         return f"{node.host} is not used: it lends GPUs that serve this host already."
@@ -155,17 +155,17 @@ class Follower(threading.Thread):
 
     def update(self, nodes: Iterable[Node]) -> None:
         """Take these nodes as the present ones. A worker whose host has left retires by itself."""
-        there = {node.id: node for node in nodes if not node.is_here}
-        for id_ in self._there.keys() - there.keys():
+        present = {node.id: node for node in nodes if not node.is_here}
+        for id_ in self._there.keys() - present.keys():
             if not refusal(self._there[id_], self._here):
                 self._say(f"{self._there[id_].host} has left the cluster.")
-        for node in (there[new] for new in there.keys() - self._there.keys()):
+        for node in (present[new] for new in present.keys() - self._there.keys()):
             gpus = f"{node.gpus} × {node.labels.get(_GPUS, 'GPU').replace('_', ' ')}"
-            refused = refusal(node, self._here)
-            self._say(refused or f"{node.host} has joined with {gpus}.")
-            for _ in range(0 if refused else node.gpus):
+            reason = refusal(node, self._here)
+            self._say(reason or f"{node.host} has joined with {gpus}.")
+            for _ in range(0 if reason else node.gpus):
                 self._queue.add(partial(self._start, node))
-        self._there = there
+        self._there = present
 
     def _start(self, node: Node) -> FarWorker:
         return FarWorker([*_BRIDGE, self._address, node.id, *self._engine], env=project_path())
