@@ -1,8 +1,7 @@
 """python -m kernels.layer --model: train a Llama of transformers in bf16 and in recipes, side by side.
 
-Each way of training, eager, checkpointed and compiled, has a contest of its own: all models take turns of a
-few steps, so that a slow moment of the machine meets them all. transformers is an optional requirement: pip
-install transformers. A layer's step kernel by kernel is `python -m kernels.measure layer`.
+Each way of training, eager, checkpointed and compiled, has a contest: all models take turns of a few steps,
+so that a slow moment of the machine slows all. It needs `pip install transformers`.
 
 Exit codes: 0 all trained, 1 something is missing, 2 bad arguments, 130 stopped by Ctrl-C.
 """
@@ -13,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import torch
@@ -22,6 +22,7 @@ from kernels import moved
 from kernels.device import Unsupported
 from kernels.layer.convert import convert_to_float8_training
 from kernels.layer.plan import LAYER_RECIPES
+from kernels.layer.timeline.trace import wait
 from kernels.text_table import columns, text
 from kernels.train.job import HEAD_DIM
 from kernels.train.text import installed_text
@@ -34,11 +35,12 @@ TOKENS = (4096, 16384)
 _HEAD, _LENGTH, _RATE = "lm_head", 2048, 1e-4
 _TURN_STEPS, _WARM_STEPS = 3, 3
 _MIB = 1 << 20
+_HEADER = ("recipe", "ms a step", "× bf16", "MiB at most", "first loss", "last loss")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Llama:
-    """Sizes of the model; those by default have 509 million weights in 57 linear layers."""
+    """Sizes of the model; the defaults have 509 million weights in 57 linear layers."""
 
     layers: int = 8
     width: int = 2048
@@ -46,7 +48,7 @@ class Llama:
     vocabulary: int = 24_000
 
     def model(self, device: torch.device) -> nn.Module:
-        """A new model in bf16. Raises Unsupported where transformers is not installed."""
+        """A new model in bf16. Raises Unsupported if transformers is not installed."""
         try:
             from transformers import LlamaConfig, LlamaForCausalLM
         except ImportError as error:
@@ -74,7 +76,7 @@ class Contender:
 
     def __init__(self, sizes: Llama, recipe: str, way: str, tokens: int, device: torch.device) -> None:
         self.recipe, self.losses, self._times_ms = recipe, [], []
-        before = _allocated(device)
+        before = torch.cuda.memory_allocated()
         model = sizes.model(device)
         if recipe != BF16:
             emulate = device.type != "cuda"
@@ -88,25 +90,30 @@ class Contender:
         self._windows = _windows(tokens, device)
         for _ in range(_WARM_STEPS):
             self._step()
+        wait()
         if device.type == "cuda":
-            torch.cuda.synchronize()
             torch.cuda.reset_peak_memory_stats()
         self._step()
-        self.peak_mib = (_peak(device) - before) / _MIB
+        self.peak_mib = (torch.cuda.max_memory_allocated() - before) / _MIB
 
-    def turn(self, device: torch.device) -> None:
+    def turn(self) -> None:
         """A few steps, timed as one."""
-        _synchronize(device)
-        began = time.perf_counter()
+        wait()
+        start = time.perf_counter()
         for _ in range(_TURN_STEPS):
             self._step()
-        _synchronize(device)
-        self._times_ms.append(1e3 * (time.perf_counter() - began) / _TURN_STEPS)
+        wait()
+        self._times_ms.append(1e3 * (time.perf_counter() - start) / _TURN_STEPS)
 
     @property
     def step_ms(self) -> float:
-        """The median of all turns."""
         return statistics.median(self._times_ms)
+
+    def cells(self, bf16_ms: float) -> tuple[str, ...]:
+        """A line of the table."""
+        times = f"{self.step_ms:.1f}", f"{bf16_ms / self.step_ms:.2f}"
+        losses = (f"{float(self.losses[at]):.3f}" for at in (0, -1))
+        return (self.recipe, *times, f"{self.peak_mib:,.0f}", *losses)
 
     def _step(self) -> None:
         windows = next(self._windows)
@@ -118,31 +125,27 @@ class Contender:
 
 
 def _windows(tokens: int, device: torch.device) -> Iterator[torch.Tensor]:
-    """int64[sequences, length]: bytes of the text that kernels.train reads, in its order."""
-    text = torch.from_numpy(installed_text().train.copy())
+    """int64[sequences, length]: bytes of the text of kernels.train, in order, again and again."""
     length = min(tokens, _LENGTH)
-    sequences = max(1, tokens // length)
-    at = 0
-    while True:
-        if at + sequences * length > len(text):
-            at = 0
-        yield text[at : at + sequences * length].view(sequences, length).long().to(device)
-        at += sequences * length
+    size = max(1, tokens // length) * length
+    text = torch.from_numpy(installed_text().train.copy())
+    for batch in cycle(text[: len(text) // size * size].split(size)):
+        yield batch.view(-1, length).long().to(device)
 
 
 def contest(
     sizes: Llama, recipes: Sequence[str], way: str, tokens: int, steps: int, device: torch.device
 ) -> list[Contender]:
-    """All models after so many steps each, in turns."""
+    """All models after `steps` steps each, in turns."""
     contenders = [Contender(sizes, recipe, way, tokens, device) for recipe in recipes]
     while len(contenders[0].losses) < max(steps, _WARM_STEPS + 1 + _TURN_STEPS):
         for each in contenders:
-            each.turn(device)
+            each.turn()
     return contenders
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the contests of a command line and print a table of each."""
+    """Print a table of each contest of a command line."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     where = torch.cuda.get_device_name() if device.type == "cuda" else "CPU, by the reference's rules"
     recipes = (BF16, *options.recipe)
@@ -154,38 +157,12 @@ def run(options: argparse.Namespace) -> int:
     for way in WAYS:
         for tokens in options.tokens or TOKENS:
             contenders = contest(sizes, recipes, way, tokens, options.steps, device)
-            plain = contenders[0].step_ms
-            rows = [
-                (
-                    each.recipe,
-                    f"{each.step_ms:.1f}",
-                    f"{plain / each.step_ms:.2f}",
-                    f"{each.peak_mib:,.0f}",
-                    f"{float(each.losses[0]):.3f}",
-                    f"{float(each.losses[-1]):.3f}",
-                )
-                for each in contenders
-            ]
-            head = ("recipe", "ms a step", "× bf16", "MiB at most", "first loss", "last loss")
+            rows = [each.cells(contenders[0].step_ms) for each in contenders]
             write(f"\n{way}, {tokens} tokens a step, {len(contenders[0].losses)} steps\n")
-            write(text(columns(rows, header=head)) + "\n")
+            write(text(columns(rows, header=_HEADER)) + "\n")
             del contenders
-            if device.type == "cuda":
-                torch.cuda.empty_cache()
+            torch.cuda.empty_cache()
     return 0
-
-
-def _synchronize(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize()
-
-
-def _allocated(device: torch.device) -> int:
-    return torch.cuda.memory_allocated() if device.type == "cuda" else 0
-
-
-def _peak(device: torch.device) -> int:
-    return torch.cuda.max_memory_allocated() if device.type == "cuda" else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -202,12 +179,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run(options)
     except KeyboardInterrupt:
         return 130
-    except Unsupported as error:
+    except (Unsupported, ValueError, MemoryError) as error:
         print(f"kernels.layer: {error}", file=sys.stderr)
-        return 1
-    except (ValueError, MemoryError) as error:
-        print(f"kernels.layer: {error}", file=sys.stderr)
-        return 2
+        return 1 if isinstance(error, Unsupported) else 2
 
 
 def _parser() -> argparse.ArgumentParser:

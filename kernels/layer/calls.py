@@ -1,14 +1,12 @@
-"""Operations of a layer's step: quantize, swiglu and multiply, each for readings or a matmul of a plan.
+"""Operations of a layer's step (Calls): quantize, swiglu and multiply.
 
-A copy is given as its parts (Parts), a tensor in bf16 as one part. KERNELS compute on a GPU.
-EMULATED follows the reference's rules: fp8core quantizes, and the exact numbers, one float64 tensor a copy,
-are multiplied in fp64. Results then differ from the kernels' in the sum alone. SHAPES and EMULATED_SHAPES
-give tensors like theirs, with nothing in them.
+KERNELS compute on a GPU. EMULATED follows the reference's rules: fp8core quantizes, and the exact numbers,
+one float64 tensor a copy, are multiplied in fp64. Results then differ from the kernels' in the sum alone.
+SHAPES and EMULATED_SHAPES allocate results like theirs and compute nothing.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -40,11 +38,8 @@ Parts = list[torch.Tensor]
 """
 
 
-def empty_parts(operand: Operand, like: torch.Tensor, shape: Sequence[int]) -> Parts:
-    """The parts of the copy of a tensor [rows, columns], with nothing in them.
-
-    torch.compile also asks it with unknown sizes.
-    """
+def _empty_parts(operand: Operand, like: torch.Tensor, shape: Sequence[int]) -> Parts:
+    """Uninitialized parts for the copy of a tensor [rows, columns]; torch.compile may pass symbolic sizes."""
     mn, k = operand.stored(shape)
     rule = operand.spec.scale_rule
 
@@ -58,40 +53,39 @@ def empty_parts(operand: Operand, like: torch.Tensor, shape: Sequence[int]) -> P
 
 
 def _tiles(size: int, extent: Extent) -> int:
-    """Tiles along a dim: an empty one has none."""
     if extent is WHOLE:
         return 1 if size > 0 else 0
     return -(-size // extent)
 
 
-def parts_of(copy: QuantizedTensor) -> Parts:
-    """The parts of a copy. They share its memory."""
+def _parts_of(copy: QuantizedTensor) -> Parts:
+    """Parts of a copy, in its memory."""
     codes, *scales = copy.tensors
     if codes.numel():
         codes = copy.operand_bytes
     else:
-        codes = empty_parts(copy.operand, codes, copy.shape)[0]
+        codes = _empty_parts(copy.operand, codes, copy.shape)[0]
     return [codes, *(scale if copy.operand.k_is_rows else scale.T for scale in scales)]
 
 
 def from_parts(operand: Operand, parts: Parts, k: int) -> QuantizedTensor:
-    """The copy with these parts, of a tensor that has k elements along K."""
+    """The copy with these parts, k elements along K."""
     return QuantizedTensor.of(operand, parts[0], parts[1], k, *parts[2:])
 
 
 Seeds = torch.Tensor | None
-"""int64[PLACES], one for each operand of a step, where the recipe rounds at random."""
+"""int64[PLACES], where the recipe rounds at random."""
 
 
 class Calls(NamedTuple):
     """Operations of a step.
 
-    - quantize(x, readings, seeds): x's copy for each reading. One read of x makes both copies.
-    - swiglu(gate_up, dh, readings, seeds): copies of h = silu(gate) · up, the next layer's x; where dh is
-      given, of gate_up's gradient, dy of the layer before. A reading in bf16 has h itself.
+    - quantize(x, readings, seeds): a copy of x for each reading, from one read of x.
+    - swiglu(gate_up, dh, readings, seeds): copies of h = silu(gate) · up, or, with a dh, of gate_up's
+      gradient. A reading in bf16 gets the bf16 tensor.
       gate_up is bfloat16[tokens, 2 · hidden], the gate in the first half of each row; dh [tokens, hidden].
-    - multiply(a, b, k, product, dtype, out): D[M, N], K = k, in bf16 where `dtype` is that, else as the
-      recipe has it. Where out, float32, is given, D is added into it.
+    - multiply(a, b, k, product, dtype, out): D[M, N], K = k, in bf16 if `dtype` is bf16, else in the
+      recipe's dtype. D is added into `out`, float32, if there is one.
     """
 
     quantize: Callable[..., list[Parts]]
@@ -100,37 +94,31 @@ class Calls(NamedTuple):
 
 
 def _quantize(x: torch.Tensor, readings: Sequence[Reading], seeds: Seeds) -> list[Parts]:
-    require_kernels(x)
+    _require_kernels(x)
     operands = [each.operand for each in readings]
     own = [_seed(seeds, each) for each in readings]
     if len(readings) > 1:
-        return [parts_of(each) for each in quantizers.quantize_both(x, *operands, seeds=own)]
-    return [parts_of(quantizers.quantize(x, *operands, seed=own[0]))]
+        return [_parts_of(each) for each in quantizers.quantize_both(x, *operands, seeds=own)]
+    return [_parts_of(quantizers.quantize(x, *operands, seed=own[0]))]
 
 
 def _swiglu(
     gate_up: torch.Tensor, dh: torch.Tensor | None, readings: Sequence[Reading], seeds: Seeds
 ) -> list[Parts]:
-    """Where no kernel does both, SwiGLU comes in bf16 first."""
-    require_kernels(gate_up)
+    _require_kernels(gate_up)
     operands, own = [each.operand for each in readings], [_seed(seeds, each) for each in readings]
     if dh is None:
         copies = swiglu_quantize(gate_up, operands, seeds=own)
     else:
         copies = swiglu_backward_quantize(dh, gate_up, operands, seeds=own)
-    return [parts_of(each) if isinstance(each, QuantizedTensor) else [each] for each in copies]
+    return [_parts_of(each) if isinstance(each, QuantizedTensor) else [each] for each in copies]
 
 
 def _multiply(
-    a: Parts,
-    b: Parts,
-    k: int,
-    product: Product,
-    dtype: torch.dtype | None = None,
-    out: torch.Tensor | None = None,
+    a: Parts, b: Parts, k: int, product: Product, dtype: torch.dtype | None, out: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """The kernel adds into out where the recipe's D is fp32 itself."""
-    require_kernels(a[0])
+    """Only a GEMM whose D is fp32 adds into out in its kernel."""
+    _require_kernels(a[0])
     operands = _operand(product.a, a, k), _operand(product.b, b, k)
     if out is None:
         return gemm_kernels.gemm(*operands, _spec(product, dtype))
@@ -145,14 +133,19 @@ def _spec(product: Product, dtype: torch.dtype | None) -> MatmulSpec:
 
 
 def _operand(reading: Reading, parts: Parts, k: int) -> QuantizedTensor | torch.Tensor:
-    """An operand as gemm takes it: quantized, or bf16 [mn, K]."""
+    """An argument of gemm: a quantized copy, or bf16[mn, K]."""
     if reading.operand is not None:
         return from_parts(reading.operand, parts, k)
-    return parts[0].T if reading.k_is_rows else parts[0]
+    return mn_first(reading, parts)
 
 
-def require_kernels(x: torch.Tensor) -> None:
-    """Raise Unsupported where x lies on the CPU and no interpreter runs kernels there."""
+def mn_first(reading: Reading, parts: Parts) -> torch.Tensor:
+    """Codes, emulated numbers or bf16 of an operand; mn is the first dim."""
+    return parts[0].T if reading.operand is None and reading.k_is_rows else parts[0]
+
+
+def _require_kernels(x: torch.Tensor) -> None:
+    """Raise Unsupported for a CPU tensor unless Triton interprets."""
     if not (x.is_cuda or interpreting() or compiles_only()):
         raise Unsupported(
             f"the kernels run on CUDA and this tensor lies on {x.device}: move it to the GPU, or compute by "
@@ -161,7 +154,7 @@ def require_kernels(x: torch.Tensor) -> None:
 
 
 def _seed(seeds: Seeds, reading: Reading) -> torch.Tensor | None:
-    """int64[1]: the seed of a reading that is rounded at random."""
+    """int64[1], where the reading rounds at random."""
     return seeds[reading.place : reading.place + 1] if reading.is_random else None
 
 
@@ -179,31 +172,21 @@ def _emulated_swiglu(
 
 
 def _emulated_multiply(
-    a: Parts,
-    b: Parts,
-    k: int,
-    product: Product,
-    dtype: torch.dtype | None = None,
-    out: torch.Tensor | None = None,
+    a: Parts, b: Parts, k: int, product: Product, dtype: torch.dtype | None, out: torch.Tensor | None = None
 ) -> torch.Tensor:
-    left, right = (_exact(each, parts) for each, parts in ((product.a, a), (product.b, b)))
+    left, right = mn_first(product.a, a).double(), mn_first(product.b, b).double()
     result = (left @ right.T).float().to(torch_dtype(_spec(product, dtype).out))
     return result if out is None else out.add_(result)
 
 
-def _exact(reading: Reading, parts: Parts) -> torch.Tensor:
-    """float64[mn, K]: an emulated copy lies so, one in bf16 may be stored the other way."""
-    return (parts[0] if reading.operand is not None else _operand(reading, parts, 0)).double()
-
-
 def _emulated_copy(x: torch.Tensor, reading: Reading, seeds: Seeds) -> torch.Tensor:
-    """float64[mn, K], on x's device: the numbers that the codes and scales of x stand for."""
+    """float64[mn, K], on x's device: code · scale."""
     result = emulated(x, reading, _seed(seeds, reading)).exact_values()
     return torch.from_numpy(np.ascontiguousarray(result.T if reading.k_is_rows else result)).to(x.device)
 
 
 def emulated(x: torch.Tensor, reading: Reading, seed: torch.Tensor | None) -> ReferenceTensor:
-    """The copy of x by the reference, with the random bits of a seed."""
+    """The reference's copy of x, with the random bits of a seed."""
     operand, stored, random = reading.operand, _as_numpy(x), None
     assert operand is not None, "a reading in bf16 has no copy"
     if seed is not None:
@@ -214,21 +197,19 @@ def emulated(x: torch.Tensor, reading: Reading, seed: torch.Tensor | None) -> Re
 
 
 def _as_numpy(x: torch.Tensor) -> np.ndarray:
-    """float32, the numbers of x in memory of their own: numpy's view would pin the storage of a parameter."""
+    """float32 copy of x: a numpy view would pin the storage of a parameter."""
     return x.detach().to("cpu", torch.float32, copy=True).numpy()
 
 
-def _empty_copy(is_emulated: bool, x: torch.Tensor, shape: Sequence[int], reading: Reading) -> Parts:
-    if reading.operand is None:
-        return [x.new_empty(shape, dtype=torch.bfloat16)]
-    if is_emulated:
-        return [x.new_empty(reading.operand.stored(shape), dtype=torch.float64)]
-    return empty_parts(reading.operand, x, shape)
-
-
 def _shapes(is_emulated: bool) -> Calls:
-    """Operations that compute nothing: for torch.compile, and for counting bytes."""
-    copy = partial(_empty_copy, is_emulated)
+    """Operations that only allocate: for torch.compile, and for counting bytes."""
+
+    def copy(x: torch.Tensor, shape: Sequence[int], reading: Reading) -> Parts:
+        if reading.operand is None:
+            return [x.new_empty(shape, dtype=torch.bfloat16)]
+        if is_emulated:
+            return [x.new_empty(reading.operand.stored(shape), dtype=torch.float64)]
+        return _empty_parts(reading.operand, x, shape)
 
     def quantize(x: torch.Tensor, readings: Sequence[Reading], seeds: Seeds) -> list[Parts]:
         return [copy(x, x.shape, each) for each in readings]
@@ -243,14 +224,10 @@ def _shapes(is_emulated: bool) -> Calls:
     def multiply(
         a: Parts, b: Parts, k: int, product: Product, dtype: torch.dtype, out: torch.Tensor | None = None
     ) -> torch.Tensor:
-        return a[0].new_empty((_rows(a, product.a), _rows(b, product.b)), dtype=dtype)
+        m, n = mn_first(product.a, a).shape[0], mn_first(product.b, b).shape[0]
+        return a[0].new_empty((m, n), dtype=dtype)
 
     return Calls(quantize, swiglu, multiply)
-
-
-def _rows(parts: Parts, reading: Reading) -> int:
-    """mn of an operand [mn, K]."""
-    return parts[0].shape[1 if reading.operand is None and reading.k_is_rows else 0]
 
 
 KERNELS = Calls(_quantize, _swiglu, _multiply)
@@ -260,14 +237,14 @@ _observer: Callable[[Calls], Calls] | None = None
 
 
 def calls_of(plan: LayerPlan) -> Calls:
-    """The operations of a layer's steps in eager mode."""
+    """Operations of eager calls."""
     calls = EMULATED if plan.emulate else KERNELS
     return calls if _observer is None else _observer(calls)
 
 
 @contextmanager
 def observed(observer: Callable[[Calls], Calls]) -> Iterator[None]:
-    """Have layers call what `observer` makes of their operations, one after the other, each time anew."""
+    """Have layers call `observer(calls)` in place of their calls, one by one and without cached launches."""
     global _observer
     _observer = observer
     try:

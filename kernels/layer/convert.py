@@ -1,4 +1,4 @@
-"""Conversion of a model: its nn.Linear layers become Float8Linear, as torchao's verb of that name does."""
+"""Conversion of a model: its nn.Linear layers become Float8Linear. torchao has a function of this name."""
 
 import warnings
 from collections.abc import Callable
@@ -9,28 +9,26 @@ from torch.nn.utils import parametrize
 from fp8core.recipes import Recipe
 from kernels.layer.float8_linear import Float8Linear
 
-ModuleFilter = Callable[[nn.Linear, str], bool]
-_SHOWN = 5
+_MOST_NAMES = 5
 
 
 def convert_to_float8_training(
     module: nn.Module,
     *,
     recipe: str | Recipe = "deepseek_v3",
-    module_filter_fn: ModuleFilter | None = None,
+    module_filter_fn: Callable[[nn.Linear, str], bool] | None = None,
     emulate: bool = False,
 ) -> nn.Module:
-    """Put a Float8Linear in the place of each nn.Linear of a model, and return the model.
+    """Replace each nn.Linear of a model by a Float8Linear, in place, and return the model.
 
-    - module_filter_fn(layer, fqn): True for the layers to convert. It sees each nn.Linear with its full
-      name, such as "layers.0.mlp.up". Left out, all are converted.
-    - recipe, emulate: as Float8Linear has them.
+    - module_filter_fn(layer, fqn): True for the layers to convert. fqn is a full name such as
+      "layers.0.mlp.up". By default all are converted.
+    - recipe, emulate: those of Float8Linear.
 
-    The model is changed in place, parameters and hooks stay. A layer that occurs twice stays one layer. A
-    model that is an nn.Linear itself comes back as a new layer. Layers that the filter takes and that must
-    stay are named in one UserWarning, each with its reason: a Float8Linear, a lazy or parametrized layer, a
-    subclass of nn.Linear, since its forward may differ. Raises ValueError where no layer was converted: the
-    model would train in its own precision without a word.
+    Parameters and hooks stay, and a layer that occurs twice stays one layer. A model that is an nn.Linear
+    itself comes back as a new layer. One UserWarning names the layers that the filter takes and that must
+    stay: a Float8Linear, a lazy or parametrized layer, a subclass of nn.Linear, since its forward may differ.
+    Raises ValueError if no layer was converted: the model would train in its own precision without a word.
     """
     converted: dict[nn.Module, Float8Linear] = {}
     left: dict[str, str] = {}
@@ -45,7 +43,8 @@ def convert_to_float8_training(
         else:
             left[name or type(module).__name__] = reason
     if not converted:
-        raise ValueError(f"no layer was converted: {_sentence(left) or _nothing(module_filter_fn)}")
+        nothing = "module_filter_fn took no nn.Linear" if module_filter_fn else "the model has no nn.Linear"
+        raise ValueError(f"no layer was converted: {_sentence(left) or nothing}")
     if left:
         warnings.warn(f"{len(left)} layers stay as they are: {_sentence(left)}", stacklevel=2)
     if module in converted:
@@ -54,12 +53,14 @@ def convert_to_float8_training(
         for name, child in parent._modules.items():
             if child in converted:
                 setattr(parent, name, converted[child])
-                _call_layers(parent)
+                if isinstance(parent, nn.TransformerEncoderLayer):
+                    # torch's fused inference path reads the weights itself. This has it call the layers.
+                    parent.activation_relu_or_gelu = 0
     return module
 
 
 def _reason(layer: nn.Linear) -> str | None:
-    """Why a layer stays as it is; None for one that is converted."""
+    """Reason why a layer must stay, if any."""
     if isinstance(layer, Float8Linear):
         return "is a Float8Linear already"
     if isinstance(layer, nn.LazyLinear):
@@ -72,15 +73,5 @@ def _reason(layer: nn.Linear) -> str | None:
 
 
 def _sentence(left: dict[str, str]) -> str:
-    shown = [f"{name} {reason}" for name, reason in list(left.items())[:_SHOWN]]
-    return "; ".join([*shown, *([f"and {len(left) - _SHOWN} more"] if len(left) > _SHOWN else [])])
-
-
-def _nothing(module_filter_fn: ModuleFilter | None) -> str:
-    return "the model has no nn.Linear" if module_filter_fn is None else "module_filter_fn took no nn.Linear"
-
-
-def _call_layers(parent: nn.Module) -> None:
-    """torch's fused inference path of an encoder layer reads the weights itself: have it call its layers."""
-    if isinstance(parent, nn.TransformerEncoderLayer):
-        parent.activation_relu_or_gelu = 0
+    shown = [f"{name} {reason}" for name, reason in list(left.items())[:_MOST_NAMES]]
+    return "; ".join([*shown, *([f"and {len(left) - _MOST_NAMES} more"] if len(left) > _MOST_NAMES else [])])

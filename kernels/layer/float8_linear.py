@@ -1,7 +1,7 @@
 """linear and Float8Linear: y = x · wᵀ + bias in a recipe, and its gradients.
 
-Forward quantizes x and w for all their readers, and keeps what backward reads: the copy of x for Wgrad and
-that of w for Dgrad. x itself is let go. Backward quantizes dy for Dgrad and for Wgrad.
+Forward quantizes x and w for all readers. The copies of x for Wgrad and of w for Dgrad stay for backward, x
+itself does not. Backward quantizes dy for Dgrad and for Wgrad.
 """
 
 from copy import copy
@@ -13,7 +13,7 @@ from torch import nn
 from fp8core.recipes import Recipe
 from kernels.device import Unsupported
 from kernels.layer.function import PLAIN, run, weight_copies
-from kernels.layer.plan import KEPT, layer_plan
+from kernels.layer.plan import MOST_RECIPES, layer_plan
 from kernels.layer.steps import Copies, HeldBytes, LinearSteps, cast, held_bytes, steps_of
 
 _DTYPES = (torch.bfloat16, torch.float16, torch.float32)
@@ -32,9 +32,9 @@ def linear(
     - x, w: bfloat16, float16 or float32. y and dx have x's dtype, dw has w's. Under autocast x is cast first.
     - emulate: compute by the reference's rules, on any machine and for every recipe; slow.
 
-    A recipe with stochastic rounding draws its random bits from torch's generator of the device, in forward.
-    Where w.main_grad is float32, dw is added to it and w.grad stays None. Raises ValueError for other shapes,
-    dtypes and recipes; Unsupported for a recipe or a machine without kernels, and for delayed scales.
+    Stochastic rounding draws its bits from torch's generator of the device, in forward. dw is added to
+    w.main_grad if that is float32, and w.grad then stays None. Raises ValueError for other shapes, dtypes and
+    recipes; Unsupported for a recipe or a machine without kernels, and for delayed scales.
     """
     steps = _STEPS[_key(recipe, emulate), emulate]
     check_operands(x, w, bias)
@@ -42,60 +42,55 @@ def linear(
 
 
 _STEPS: dict[tuple[str, bool], LinearSteps] = {}
-"""Steps that `linear` has used, by key: torch.compile reads them here, and traces no code that makes them."""
+"""Steps of `linear` by key: torch.compile reads them here and does not trace how they are made."""
 
 
 @torch.compiler.assume_constant_result
 def _key(recipe: str | Recipe, emulate: bool) -> str:
-    """The key of a recipe's steps, which are among _STEPS from now on."""
+    """The key of a recipe, after its steps are in _STEPS."""
     steps = linear_steps(recipe, emulate)
-    if len(_STEPS) >= KEPT:
+    if len(_STEPS) >= MOST_RECIPES:
         _STEPS.clear()
     _STEPS[steps.plan.key, emulate] = steps
     return steps.plan.key
 
 
 def linear_steps(recipe: str | Recipe, emulate: bool) -> LinearSteps:
-    """The steps of a recipe. Raises as layer_plan does."""
     steps = steps_of(layer_plan(recipe, emulate).key, bool(emulate), 1)
     assert isinstance(steps, LinearSteps), "one layer's"
     return steps
 
 
 def add_bias(y: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-    """y + bias in y's dtype."""
     return y if bias is None else y + cast(bias, y.dtype)
 
 
 def check_operands(x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor | None) -> None:
-    """Raise ValueError unless x [..., in], w [out, in] and bias [out] are numbers that a layer multiplies."""
+    """Raise ValueError unless shapes, dtypes and devices of x [..., in], w [out, in] and bias [out] fit."""
     if x.dtype not in _DTYPES or w.dtype not in _DTYPES:
-        name, wrong = ("x", x) if x.dtype not in _DTYPES else ("w", w)
-        raise ValueError(f"{name} is bfloat16, float16 or float32, got {_named(wrong.dtype)}")
+        name, dtype = ("x", x.dtype) if x.dtype not in _DTYPES else ("w", w.dtype)
+        raise ValueError(f"{name} is bfloat16, float16 or float32, got {_text(dtype)}")
     if w.ndim != 2 or x.ndim < 1 or x.shape[-1] != w.shape[1]:
         raise ValueError(
             f"x[..., in] and w[out, in] need one in, got x {list(x.shape)} and w {list(w.shape)}"
         )
     if x.device != w.device:
         raise ValueError(f"x and w need one device, got {x.device} and {w.device}")
-    if bias is None:
-        return
-    if bias.shape != w.shape[:1] or bias.dtype not in _DTYPES:
+    if bias is not None and (bias.shape != w.shape[:1] or bias.dtype not in _DTYPES):
         raise ValueError(
-            f"bias has one number for each of the {w.shape[0]} outputs, got {_named(bias.dtype)}"
+            f"bias has one number for each of the {w.shape[0]} outputs, got {_text(bias.dtype)}"
             f"{list(bias.shape)}"
         )
 
 
-def _named(dtype: torch.dtype) -> str:
+def _text(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
 class Float8Linear(nn.Linear):
-    """y = x · wᵀ + bias as kernels.layer.linear computes it: a weight, a bias and a recipe, no other state.
+    """An nn.Linear that computes by kernels.layer.linear: a weight, a bias and a recipe, no other state.
 
-    Its state_dict is that of nn.Linear. emulate: compute by the reference's rules, on any machine and for
-    every recipe; slow. A weight that is a DTensor is multiplied shard by shard, with scales of the shard.
+    Its state_dict is that of nn.Linear. The shards of a weight that is a DTensor have scales of their own.
     """
 
     steps: LinearSteps
@@ -113,32 +108,32 @@ class Float8Linear(nn.Linear):
     ) -> None:
         steps = linear_steps(recipe, emulate)
         super().__init__(in_features, out_features, bias, device, dtype)
-        self._take(steps)
+        self._set_steps(steps)
 
     @classmethod
     def from_linear(
         cls, layer: nn.Linear, recipe: str | Recipe = "deepseek_v3", *, emulate: bool = False
     ) -> Self:
-        """A layer with the parameters, hooks and mode of another: they share the tensors of both."""
+        """A layer with the parameters, hooks and mode of another. Both share their tensors."""
         if not isinstance(layer, nn.Linear):
             raise ValueError(f"a Float8Linear is made of an nn.Linear, got {type(layer).__name__}")
         steps = linear_steps(recipe, emulate)
         other = cls.__new__(cls)
         other.__dict__.update({name: copy(value) for name, value in layer.__dict__.items()})
-        other._take(steps)
+        other._set_steps(steps)
         return other
 
-    def _take(self, steps: LinearSteps) -> None:
+    def _set_steps(self, steps: LinearSteps) -> None:
         self.steps = steps
         self._w_copies: Copies | None = None
 
     def forward(self, x: torch.Tensor, is_first_microbatch: bool | None = None) -> torch.Tensor:
         """y[..., out] of x[..., in].
 
-        is_first_microbatch, as Transformer Engine has it: True quantizes the weight and keeps its copies,
-        False takes those copies, None quantizes the weight and keeps nothing. The caller promises that the
-        weight does not change between. torch.compile and shards quantize the weight in each call. Raises
-        ValueError for False before True.
+        is_first_microbatch, as in Transformer Engine: True quantizes the weight and keeps its copies, False
+        takes those copies, None quantizes the weight and keeps nothing. The caller promises that the weight
+        does not change between. torch.compile and shards quantize the weight in each call. Raises ValueError
+        for False before True.
         """
         # A module looks for a parameter in three places: once is enough.
         weight, bias = self.weight, self.bias
@@ -158,7 +153,7 @@ class Float8Linear(nn.Linear):
         return add_bias(run(self.steps, x, (weight,), (self.w_copies(is_first_microbatch),)), bias)
 
     def w_copies(self, is_first_microbatch: bool | None) -> Copies | None:
-        """Copies of the weight for a microbatch; None where the call makes its own."""
+        """Copies of the weight for a microbatch; None if the call makes its own."""
         if is_first_microbatch is None or torch.compiler.is_compiling():
             return None
         if is_first_microbatch:
@@ -170,19 +165,20 @@ class Float8Linear(nn.Linear):
         return self._w_copies
 
     def held_bytes(self, tokens: int) -> HeldBytes:
-        """Bytes held from forward to backward for x of `tokens` rows."""
-        return held_bytes(self.steps.plan.recipe, tokens, self.in_features, self.out_features)
+        """Bytes held from forward to backward for x of `tokens` rows in bf16."""
+        in_, out = self.in_features, self.out_features
+        return held_bytes(self.steps, (tokens, in_), (out, in_))
 
     def extra_repr(self) -> str:
         plan = self.steps.plan
         return f"{super().extra_repr()}, recipe={plan.recipe.name}{', emulate=True' if plan.emulate else ''}"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the kept copies."""
+        """Everything but the copies of the weight."""
         return self.__dict__ | {"_w_copies": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take a state; another process has yet to meet a recipe of one's own."""
+        """Take a state. A recipe of one's own is new to another process."""
         super().__setstate__(state)
         plan = self.steps.plan
         self.steps = linear_steps(plan.recipe, plan.emulate)

@@ -1,11 +1,11 @@
-"""A layer's call: autograd, launches of eager calls, and the operators that torch.compile meets.
+"""A layer's call: autograd, launches of eager calls, and the operators of torch.compile.
 
     run ─► autograd ─► forward, backward                     eager
                   └──► fp8_explorer::layer_forward, …        torch.compile and dispatch modes
 
 An eager call's launches are cached: a small layer's kernels take less time than the Python that decides on
-them. So the first call decides, and a call like it allocates and launches, no more. An operator does what an
-eager call does. It takes tensors, names and numbers alone: a recipe goes by its key.
+them. The first call decides, and a call like it only allocates and launches. An operator does the same work.
+It takes tensors, names and numbers alone, so a recipe goes by its key.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -25,13 +25,13 @@ from kernels.layer.steps import NOTHING, Call, Copies, Steps, cast, random_seeds
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 LAUNCHES = LaunchCache()
-"""Launches of forwards and backwards, by steps, layouts and the gradients wanted."""
+"""Launches of forwards and backwards, by steps, layouts and gradients."""
 Results = Sequence[torch.Tensor | None]
-"""y and the tensors that its backward reads; or dx, and dw of each weight, None where steps give none."""
+"""y and the tensors for its backward; or dx and dw of each weight, None where there is none."""
 _CHECKPOINT = "torch.utils.checkpoint", "_checkpoint_hook.__init__.<locals>.pack_hook"
 _MOST_SHAPES = 1 << 12
 _shapes: dict[Hashable, list[torch.Tensor]] = {}
-"""Stand-ins for dropped tensors, by layout: the shapes that a checkpoint compares, without memory."""
+"""Stand-ins for dropped tensors, by layout: a checkpoint compares their shapes. They have no memory."""
 
 
 def run(
@@ -40,7 +40,7 @@ def run(
     weights: tuple[torch.Tensor, ...],
     w_copies: tuple[Copies | None, ...] = NOTHING,
 ) -> torch.Tensor:
-    """y[..., out] of x[..., in] and weights, which were checked; autograd knows its gradients."""
+    """y[..., out] of x[..., in] and weights, both checked, with autograd."""
     plan = steps.plan
     if not x.is_meta and torch.is_autocast_enabled(x.device.type):
         x = cast(x, torch.get_autocast_dtype(x.device.type))
@@ -57,7 +57,7 @@ def run(
     if True in needs_grad:
         return _Function.apply(steps, call, x, *weights)
     with torch.no_grad():
-        return _shaped(_called(steps, call, _flat(x), weights)[0], x.shape)
+        return _shaped(_forward_results(steps, call, _flat(x), weights)[0], x.shape)
 
 
 def _flat(x: torch.Tensor) -> torch.Tensor:
@@ -66,19 +66,19 @@ def _flat(x: torch.Tensor) -> torch.Tensor:
 
 
 def _shaped(flat: torch.Tensor, shape: torch.Size) -> torch.Tensor:
-    """[..., out] of y [tokens, out], for x of a shape [..., in]."""
+    """[..., out] of y [tokens, out]; `shape` is x's, [..., in]."""
     return flat if len(shape) == 2 else flat.view(*shape[:-1], flat.shape[-1])
 
 
 def weight_copies(w: torch.Tensor, plan: LayerPlan) -> Copies:
-    """Both copies of a weight, to be kept from one call to the next."""
+    """Both copies of a weight, for several calls."""
     call = Call(calls_of(plan), (), random_seeds(plan, 1, w.device))
     with torch.inference_mode(mode=False), torch.no_grad():
         return call.copies(w, plan.w, 0, (True, True))
 
 
 def _main_grad(w: torch.Tensor) -> torch.Tensor | None:
-    """w.main_grad, where it is float32. Raises ValueError where its shape or place is not w's."""
+    """w.main_grad if it is float32. Raises ValueError unless shape and device are w's."""
     main_grad = getattr(w, "main_grad", None)
     if not isinstance(main_grad, torch.Tensor) or main_grad.dtype != torch.float32:
         return None
@@ -91,18 +91,16 @@ def _main_grad(w: torch.Tensor) -> torch.Tensor | None:
 
 
 def _is_eager(tensors: Sequence[torch.Tensor]) -> bool:
-    """True where nobody listens to operators."""
+    """True if neither torch.compile nor a mode or subclass wants to see operators."""
     if torch.compiler.is_compiling() or is_in_torch_dispatch_mode():
         return False
     return all(type(each) in PLAIN and not each.is_meta for each in tensors)
 
 
 class _Function(torch.autograd.Function):
-    """y of x [..., in] and weights. Gradients go to all; numbers come from their copies."""
-
     @staticmethod
     def forward(ctx: Any, steps: Steps, call: Call, x: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
-        y, *tensors = _called(steps, call, _flat(x), weights)
+        y, *tensors = _forward_results(steps, call, _flat(x), weights)
         ctx.save_for_backward(*tensors)
         ctx.call = steps, call, x.shape, tuple([each.dtype for each in (x, *weights)])
         return _shaped(y, x.shape)
@@ -114,13 +112,13 @@ class _Function(torch.autograd.Function):
         saved, needs_grad = call.needs_grad, tuple(ctx.needs_input_grad[2:])
         if needs_grad != saved:
             call = call._replace(needs_grad=needs_grad)
-        run = _operated if call.calls is None else backward
+        run = _operator_backward if call.calls is None else backward
         dx, *dw = run(steps, call, saved, ctx.saved_tensors, _flat(dy), dtypes)
         return None, None, None if dx is None else dx.view(shape), *dw
 
 
-def _called(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Results:
-    """A forward: the function, or its operator and what operators cannot give, an input itself."""
+def _forward_results(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Results:
+    """The forward, eager or by its operator, which cannot return an input itself: it is added here."""
     if call.calls is not None:
         return forward(steps, call, x, weights)
     plan = steps.plan
@@ -130,7 +128,7 @@ def _called(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tens
     return [y, *[next(results) if at is None else cast(inputs[at], torch.bfloat16) for at in numbers]]
 
 
-def _operated(
+def _operator_backward(
     steps: Steps,
     call: Call,
     saved: tuple[bool, ...],
@@ -138,19 +136,20 @@ def _operated(
     dy: torch.Tensor,
     dtypes: tuple[torch.dtype, ...],
 ) -> Results:
-    """A backward by operators. One that adds into memory gives nothing else: it is called apart."""
+    """The backward by operators. An operator that adds into memory returns nothing, so there are two."""
     arguments = dy, [*tensors], [*call.seeds], steps.plan.key, steps.plan.emulate, [*saved]
-    adds = (False, *(each is not None for each in call.main_grads))
-    added = [want and add for want, add in zip(call.needs_grad, adds, strict=True)]
-    alone = [want and not add for want, add in zip(call.needs_grad, adds, strict=True)]
-    results = iter(layer_backward(*arguments, alone, dtypes[1]) if True in alone else ())
-    if True in added:
-        layer_backward_add(*arguments, added, dtypes[1], *call.main_grads)
-    return [cast(next(results), dtype) if want else None for want, dtype in zip(alone, dtypes, strict=True)]
+    has_main = (False, *(each is not None for each in call.main_grads))
+    to_main = [needs and main for needs, main in zip(call.needs_grad, has_main, strict=True)]
+    returned = [needs and not main for needs, main in zip(call.needs_grad, has_main, strict=True)]
+    results = iter(layer_backward(*arguments, returned, dtypes[1]) if True in returned else ())
+    if True in to_main:
+        layer_backward_add(*arguments, to_main, dtypes[1], *call.main_grads)
+    pairs = zip(returned, dtypes, strict=True)
+    return [cast(next(results), dtype) if is_returned else None for is_returned, dtype in pairs]
 
 
 def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Results:
-    """An eager forward, cached where the kernels compute it."""
+    """The eager forward; launches of kernels are cached."""
     if call.calls is not KERNELS and call.calls is not EMULATED:
         return _computed(steps, call, x, weights)
     inputs = [x, *weights, *call.seeds]
@@ -165,7 +164,7 @@ def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tens
 
     if not _is_dropped():
         return results(call)
-    # What is saved is dropped at once, and computed again: make no copy that only the backward reads.
+    # The checkpoint drops these tensors and computes them again: make no copy for the backward alone.
     key = token(steps), call.needs_grad, layouts
     if key in _shapes:
         return [results(call._replace(needs_grad=(False,) * len(call.needs_grad)))[0], *_shapes[key]]
@@ -177,7 +176,7 @@ def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tens
 
 
 def _is_dropped() -> bool:
-    """True in the first forward under torch.utils.checkpoint, which drops what autograd saves."""
+    """True in the first forward under torch.utils.checkpoint, which drops the tensors that autograd saves."""
     hooks = torch._C._autograd._top_saved_tensors_default_hooks(True)
     return hooks is not None and (hooks[0].__module__, hooks[0].__qualname__) == _CHECKPOINT
 
@@ -195,10 +194,7 @@ def backward(
     dy: torch.Tensor,
     dtypes: tuple[torch.dtype, ...],
 ) -> Results:
-    """An eager backward, cached where the kernels compute it.
-
-    `tensors`: the forward's, as autograd gives them back; `saved`: the gradients that were wanted then.
-    """
+    """The eager backward; launches of kernels are cached. `saved`: needs_grad of the forward."""
 
     def computed() -> Results:
         rest = iter(tensors)
@@ -208,7 +204,7 @@ def backward(
     if call.calls is not KERNELS:
         return computed()
     main_grads = [each for each in call.main_grads if each is not None]
-    # A hook may have moved what was saved: it lies otherwise then, and has another key.
+    # A hook may have moved a saved tensor: its new layout has another key.
     layouts = tuple([layout(each) for each in tensors])
     key = (token(steps), saved, layouts, call.needs_grad, dtypes, layout(dy), *map(layout, call.main_grads))
     return _cached(call, key, [dy, *tensors, *call.seeds, *main_grads], computed)
@@ -217,25 +213,27 @@ def backward(
 def _cached(
     call: Call, key: Hashable, inputs: list[torch.Tensor], computed: Callable[[], Results]
 ) -> Results:
-    """What `computed` gives, by the launches of an earlier call like this one where there is one."""
+    """Results by the launches of an earlier call with this key, else by `computed`."""
     if call.calls is not KERNELS:
         return computed()
     launches = LAUNCHES.get(key)
     return LAUNCHES.trace(key, inputs, (), computed) if launches is None else launches(inputs)
 
 
-NAMESPACE = "fp8_explorer"
-_LIBRARY = torch.library.Library(NAMESPACE, "DEF")
+_NAMESPACE = "fp8_explorer"
+_LIBRARY = torch.library.Library(_NAMESPACE, "DEF")
 _TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order)
 
 
 def _operator(schema: str, run: Callable[..., Any]) -> torch._ops.OpOverload:
-    """Define an operator for every device and for tensors without memory. `run` takes CallsOf first."""
+    """Define an operator for every device and for fake tensors. `run` takes CallsOf first."""
     name = schema.partition("(")[0]
     _LIBRARY.define(schema, tags=_TAGS)
-    _LIBRARY.impl(name, lambda *given: run(calls_of, *given), "CompositeExplicitAutograd")
-    torch.library.register_fake(f"{NAMESPACE}::{name}", lambda *given: run(_shapes_of, *given), lib=_LIBRARY)
-    return getattr(getattr(torch.ops, NAMESPACE), name).default
+    _LIBRARY.impl(name, lambda *inputs: run(calls_of, *inputs), "CompositeExplicitAutograd")
+    torch.library.register_fake(
+        f"{_NAMESPACE}::{name}", lambda *inputs: run(_shapes_of, *inputs), lib=_LIBRARY
+    )
+    return getattr(getattr(torch.ops, _NAMESPACE), name).default
 
 
 CallsOf = Callable[[LayerPlan], Calls]
@@ -254,10 +252,10 @@ def _forward(
     emulate: bool,
     needs_grad: list[bool],
 ) -> Parts:
-    """y, then what its backward reads, but no input."""
-    steps, wanted = steps_of(recipe, emulate, len(weights)), tuple(needs_grad)
-    y, *tensors = forward(steps, Call(calls(steps.plan), wanted, tuple(seeds)), x, tuple(weights))
-    numbers = chain(*saved_groups(recipe, emulate, wanted))
+    """y, then the tensors for its backward that are no inputs."""
+    steps, grads = steps_of(recipe, emulate, len(weights)), tuple(needs_grad)
+    y, *tensors = forward(steps, Call(calls(steps.plan), grads, tuple(seeds)), x, tuple(weights))
+    numbers = chain(*saved_groups(recipe, emulate, grads))
     return [y, *(each for each, number in zip(tensors, numbers, strict=True) if number is None)]
 
 
@@ -273,7 +271,7 @@ def _backward(
     dtype: torch.dtype,
     *main_grads: torch.Tensor | None,
 ) -> Parts:
-    """The gradients that are asked for: dx in dy's dtype, dw in `dtype`, unless main_grads take it."""
+    """Those of dx in dy's dtype and dw in `dtype` that needs_grad names; main_grads take their dw."""
     layers = len(needs_grad) - 1
     steps = steps_of(recipe, emulate, layers)
     call = Call(calls(steps.plan), tuple(needs_grad), tuple(seeds), main_grads[:layers] or NOTHING[:layers])
@@ -282,15 +280,15 @@ def _backward(
 
 
 def _backward_add(calls: CallsOf, *arguments: Any) -> None:
-    """Wgrad is added into main_grads, and nothing is returned."""
+    """Add Wgrad into main_grads; fake tensors have nothing to add."""
     if calls is calls_of:
         _backward(calls, *arguments)
 
 
-_GIVEN = "Tensor[] seeds, str recipe, bool emulate"
-_BACKWARD = f"(Tensor dy, Tensor[] tensors, {_GIVEN}, bool[] saved, bool[] needs_grad, ScalarType dtype"
+_PLAN = "Tensor[] seeds, str recipe, bool emulate"
+_BACKWARD = f"(Tensor dy, Tensor[] tensors, {_PLAN}, bool[] saved, bool[] needs_grad, ScalarType dtype"
 layer_forward = _operator(
-    f"layer_forward(Tensor x, Tensor[] weights, {_GIVEN}, bool[] needs_grad) -> Tensor[]", _forward
+    f"layer_forward(Tensor x, Tensor[] weights, {_PLAN}, bool[] needs_grad) -> Tensor[]", _forward
 )
 layer_backward = _operator(f"layer_backward{_BACKWARD}) -> Tensor[]", _backward)
 layer_backward_add = _operator(

@@ -1,7 +1,7 @@
-"""SwigluMlp: a transformer's feed-forward block in a recipe, with SwiGLU fused with quantizing.
+"""SwigluMlp: a transformer's feed-forward block in a recipe, with SwiGLU and quantizing in one kernel.
 
-Forward leaves for backward: the copies of x and h for Wgrad, those of both weights for Dgrad, and gate_up in
-bf16, of which SwiGLU's gradient is computed. h itself is never stored unless a matmul reads bf16.
+Held for backward: the copies of x and h for Wgrad, those of both weights for Dgrad, and gate_up in bf16 for
+SwiGLU's gradient. h itself is stored only if a matmul reads bf16.
 """
 
 from typing import Self
@@ -12,11 +12,10 @@ from torch import nn
 from fp8core.recipes import Recipe
 from kernels.layer.float8_linear import Float8Linear, check_operands
 from kernels.layer.function import PLAIN, run
-from kernels.layer.steps import BETWEEN, HeldBytes, held_bytes_of_mlp, steps_of
+from kernels.layer.steps import BETWEEN, HeldBytes, held_bytes, steps_of
 from kernels.quantize.plan import plan_copies
 
 _TYPICAL_TOKENS = 4096
-"""Rows of x in the layer's text."""
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
@@ -27,9 +26,8 @@ class SwigluMlp(nn.Module):
       multiplied once. A scale for the whole tensor is then one for both.
     - down: a Float8Linear with the weight [in, hidden].
 
-    The numbers are those of down(swiglu(gate_up(x))), bit for bit, with gate_up in bf16. Where a layer was
-    replaced, wrapped, parametrized or given a hook, the two layers are called, with SwiGLU by torch's
-    operations between them.
+    The result is that of down(swiglu(gate_up(x))) with gate_up in bf16, bit for bit. If a layer was replaced,
+    wrapped or parametrized, or has a hook, the two layers are called, with SwiGLU by torch's operations.
     """
 
     def __init__(
@@ -63,11 +61,10 @@ class SwigluMlp(nn.Module):
         *,
         emulate: bool = False,
     ) -> Self:
-        """A block with the weights of three layers. That of `down` is shared; the other two are joined in a
-        new one.
+        """A block with the weights of three layers: that of `down`, and a new one of gate and up.
 
-        Raises ValueError for layers with a bias, with a hook or a parametrization on gate or up, and where
-        their features do not go together.
+        Raises ValueError for a bias, for a hook or a parametrization of gate or up, and for features that do
+        not fit.
         """
         for name, layer in (("gate", gate), ("up", up), ("down", down)):
             if not isinstance(layer, nn.Linear) or layer.bias is not None:
@@ -86,7 +83,7 @@ class SwigluMlp(nn.Module):
         return block.train(down.training)
 
     def forward(self, x: torch.Tensor, is_first_microbatch: bool | None = None) -> torch.Tensor:
-        """y[..., in] of x[..., in]. is_first_microbatch: as Float8Linear has it, for both weights."""
+        """y[..., in] of x[..., in]. is_first_microbatch: that of Float8Linear, for both weights."""
         gate_up, down = self.gate_up, self.down
         if not self._is_whole():
             return self._apart(x, is_first_microbatch)
@@ -98,7 +95,7 @@ class SwigluMlp(nn.Module):
         return run(self.steps, x, weights, w_copies)
 
     def _is_whole(self) -> bool:
-        """True where nothing stands between the block and its two layers, in its own recipe."""
+        """True if both layers are plain and in the block's own recipe."""
         own = self.steps.plan
         return all(
             _is_plain(layer, Float8Linear)
@@ -107,7 +104,7 @@ class SwigluMlp(nn.Module):
         )
 
     def _apart(self, x: torch.Tensor, is_first_microbatch: bool | None) -> torch.Tensor:
-        """The layers one after the other, as hooks and wrappers want it."""
+        """Call the layers one after the other, for hooks and wrappers."""
         options = {} if is_first_microbatch is None else {"is_first_microbatch": is_first_microbatch}
         gate_up = self.gate_up(x, **options)
         if gate_up.shape[-1] != 2 * self.hidden_features:
@@ -120,9 +117,9 @@ class SwigluMlp(nn.Module):
         return self.down(h.to(x.dtype), **options)
 
     def fuses(self, tokens: int) -> bool:
-        """True where SwiGLU and its gradient are quantized as they are computed, for x of `tokens` rows.
+        """True if one kernel computes and quantizes SwiGLU, and one its gradient, for x of `tokens` rows.
 
-        Else a kernel writes them in bf16 first, and others quantize that: the numbers are the same.
+        Else a kernel writes bf16 and others quantize that, with the same result.
         """
         if not self._is_whole():
             return False
@@ -137,14 +134,13 @@ class SwigluMlp(nn.Module):
         return f"SwiGLU quantized {how}"
 
     def held_bytes(self, tokens: int) -> HeldBytes:
-        """Bytes held from forward to backward for x of `tokens` rows."""
-        return held_bytes_of_mlp(
-            self.steps.plan.recipe, tokens, self.gate_up.in_features, self.down.in_features
-        )
+        """Bytes held from forward to backward for x of `tokens` rows in bf16."""
+        in_, hidden = self.gate_up.in_features, self.hidden_features
+        return held_bytes(self.steps, (tokens, in_), (2 * hidden, in_), (in_, hidden))
 
 
 def _is_plain(layer: nn.Module, kind: type[nn.Linear]) -> bool:
-    """True where nothing stands between a layer and its weight: no wrapper, hook or shard."""
+    """True if a layer has no wrapper, hook or shard."""
     return (
         type(layer) is kind
         and not any(getattr(layer, hooks) for hooks in _HOOKS)

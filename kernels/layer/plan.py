@@ -1,7 +1,7 @@
-"""A recipe for a layer: which of its matmuls reads x, w and dy as which operand. Resolved once a recipe.
+"""A recipe for a layer: which of its matmuls reads x, w and dy as which operand. No torch, no GPU.
 
-Each of x, w and dy is read by two matmuls, once with K along its rows and once down them. So each reading has
-memory of its own, even where both have equal codes. Pure; no torch, no GPU.
+Two matmuls read each of x, w and dy, one with K along its rows and one with K down its columns. So each
+reading has memory of its own, even where both have equal codes.
 """
 
 from dataclasses import dataclass, replace
@@ -16,9 +16,9 @@ from kernels.device import Unsupported
 from kernels.quantize.facts import check_operand
 
 PLACES = len(MATMULS) * len(Side)
-"""Operands of a training step: each one that is rounded at random has a seed of its own."""
-KEPT = 1 << 8
-"""Recipes that are kept resolved, those used last."""
+"""Operands of a training step."""
+MOST_RECIPES = 1 << 8
+"""Plans in the cache."""
 _DELAYED = (
     "a delayed scale is that of earlier steps, and a layer keeps nothing between steps: wrappers and "
     "checkpoints would lose it. Use per_tensor; the page Scaling shows delayed scales beside it"
@@ -29,10 +29,7 @@ _OUT = (_BF16, FORMATS["fp32"])
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """One operand of one matmul: `operand` is None where it stays bf16, `k_is_rows` holds in both cases.
-
-    place: its number among the operands of a step, 0 to PLACES - 1.
-    """
+    """One operand of one matmul. operand: None where it stays bf16. place: 0 to PLACES - 1."""
 
     matmul: Matmul
     side: Side
@@ -73,7 +70,7 @@ class Product:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerPlan:
-    """A recipe, resolved: its key for the operators, how each tensor is read, and the three matmuls."""
+    """A recipe, resolved. key: its name or its line of text, as operators take it."""
 
     key: str
     recipe: Recipe
@@ -88,14 +85,10 @@ class LayerPlan:
 
 
 def refusal(recipe: Recipe) -> str | None:
-    """Why no layer computes in a recipe; None for one that some machine, or the reference, can train in."""
-    if any(
-        (operand := spec.operand(side)) is not None and operand.scale_rule.history
-        for spec in (recipe.fprop, recipe.dgrad, recipe.wgrad)
-        for side in Side
-    ):
-        return _DELAYED
-    return None
+    """Reason why no layer computes in a recipe; None where some machine, or the reference, does."""
+    operands = [recipe.operand(matmul, side) for matmul in MATMULS.values() for side in Side]
+    is_delayed = any(operand is not None and operand.spec.scale_rule.history for operand in operands)
+    return _DELAYED if is_delayed else None
 
 
 LAYER_RECIPES = {name: recipe for name, recipe in RECIPES.items() if refusal(recipe) is None}
@@ -115,52 +108,47 @@ def layer_plan(recipe: str | Recipe, emulate: bool) -> LayerPlan:
 
 
 _own: WeakValueDictionary[str, Recipe] = WeakValueDictionary()
-"""Recipes that are not published, by their lines, while somebody has them: a line may be of one that pages
-refuse.
-"""
+"""Recipes of one's own by line, while a plan has them. from_text refuses some of these lines."""
 
 
 def _key(recipe: Recipe) -> str:
-    published = RECIPES.get(recipe.name)
-    if published == recipe:
+    if RECIPES.get(recipe.name) == recipe:
         return recipe.name
     line = to_text(recipe)
     _own.setdefault(line, recipe)
     return line
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=MOST_RECIPES)
 def _plan(key: str, emulate: bool) -> LayerPlan:
-    recipe = named(key)
+    recipe = _recipe(key)
     if (reason := refusal(recipe)) is not None:
         raise Unsupported(reason)
     for matmul in MATMULS.values():
         if (out := recipe.spec(matmul).out) not in _OUT:
             raise Unsupported(f"a layer's {matmul.d.value} comes in bf16 or fp32, not in {out.name}")
-    of_tensor = {tensor.value: readings(key, tensor) for tensor in OPERANDS}
-    every = [reading for pair in of_tensor.values() for reading in pair]
-    for reading in every:
+    by_tensor = {tensor.value: readings(recipe, tensor) for tensor in OPERANDS}
+    every = {(each.matmul, each.side): each for pair in by_tensor.values() for each in pair}
+    for reading in every.values():
         if not emulate and reading.operand is not None and (reason := check_operand(reading.operand.spec)):
             raise Unsupported(f"{reason}; emulate=True computes by the reference's rules")
 
     def product(matmul: Matmul) -> Product:
         spec = recipe.spec(matmul)
-        a, b = (next(each for each in every if (each.matmul, each.side) == (matmul, side)) for side in Side)
+        a, b = (every[matmul, side] for side in Side)
         return Product(matmul=matmul, spec=spec, bf16_spec=replace(spec, out=_BF16), a=a, b=b)
 
     return LayerPlan(
         key=key,
         recipe=recipe,
         emulate=emulate,
-        **of_tensor,
+        **by_tensor,
         **{matmul.name: product(matmul) for matmul in MATMULS.values()},
-        is_random=any(reading.is_random for reading in every),
+        is_random=any(reading.is_random for reading in every.values()),
     )
 
 
-@lru_cache(maxsize=KEPT)
-def named(key: str) -> Recipe:
-    """The recipe of a name, or of a line of text. Raises ValueError for anything else."""
+def _recipe(key: str) -> Recipe:
     if recipe := RECIPES.get(key) or _own.get(key):
         return recipe
     try:
@@ -172,17 +160,12 @@ def named(key: str) -> Recipe:
         ) from error
 
 
-@lru_cache(maxsize=3 * KEPT)
-def readings(key: str, tensor: LayerTensor) -> Readings:
-    """Both readings of a tensor by the recipe of a key. Raises ValueError as `named` does."""
+def readings(recipe: Recipe, tensor: LayerTensor) -> Readings:
+    """Both readings of a tensor."""
+    places = [(matmul, side) for matmul in MATMULS.values() for side in Side]
     first, second = (
-        Reading(
-            matmul=matmul,
-            side=side,
-            operand=named(key).operand(matmul, side),
-            place=list(MATMULS).index(matmul.name) * len(Side) + list(Side).index(side),
-        )
-        for matmul in MATMULS.values()
-        if (side := matmul.side_of(tensor)) is not None
+        Reading(matmul=matmul, side=side, operand=recipe.operand(matmul, side), place=place)
+        for place, (matmul, side) in enumerate(places)
+        if matmul.operand(side) is tensor
     )
     return first, second

@@ -1,11 +1,11 @@
-"""Tensor parallelism: a layer whose weight is a DTensor multiplies shards, each with scales of its own.
+"""Tensor parallelism: the shards of a weight that is a DTensor, each with scales of its own.
 
     weight         x must be      y             dx            dw
     Shard(0)       Replicate      Shard(last)   Partial       Shard(0)     column-wise
     Shard(1)       Shard(last)    Partial       Shard(last)   Shard(1)     row-wise
     Replicate      as it is       as x          as x          Partial where x is sharded by tokens
 
-x is redistributed where it must. A mesh of several dims goes by the table dim by dim.
+x is redistributed if it must. The table holds for each dim of the mesh.
 """
 
 import torch
@@ -17,28 +17,27 @@ from kernels.layer.steps import LinearSteps
 
 
 def run_on_shards(steps: LinearSteps, x: torch.Tensor, weight: DTensor, bias: torch.Tensor | None) -> DTensor:
-    """y of a weight [out, in] in shards. Raises ValueError for an x that is no DTensor, and an odd split."""
+    """y of x and the shards of a weight [out, in]. Raises ValueError for a plain x and for an odd split."""
     if not isinstance(x, DTensor):
         raise ValueError(
             f"the weight is a DTensor ({weight.placements}) and x is a plain tensor: parallelize the layer "
             "with ColwiseParallel or RowwiseParallel, or call the module that unshards it"
         )
     last = x.ndim - 1
-    rows = [_row(w, own, last) for w, own in zip(weight.placements, x.placements, strict=True)]
+    rows = [_row(*dim, last) for dim in zip(weight.placements, x.placements, strict=True)]
     of_x, of_y, of_dx, of_dw = zip(*rows, strict=True)
     local_x = x.redistribute(placements=of_x).to_local(grad_placements=of_dx)
     local_w = weight.to_local(grad_placements=of_dw)
     check_operands(local_x, local_w, None)
     local_y = run(steps, local_x, (local_w,))
     shape = torch.Size((*x.shape[:-1], weight.shape[0]))
-    y = DTensor.from_local(
-        local_y, weight.device_mesh, of_y, run_check=False, shape=shape, stride=_strides(shape)
-    )
+    strides = torch.empty(shape, device="meta").stride()
+    y = DTensor.from_local(local_y, weight.device_mesh, of_y, run_check=False, shape=shape, stride=strides)
     return add_bias(y, bias)
 
 
 def _row(w: Placement, x: Placement, last: int) -> tuple[Placement, Placement, Placement, Placement]:
-    """Placements of x, y, dx and dw on a dim of the mesh: a row of the table above."""
+    """Placements of x, y, dx and dw: a row of the table above."""
     if w.is_shard(0):
         return Replicate(), Shard(last), Partial(), w
     if w.is_shard(1):
@@ -48,8 +47,3 @@ def _row(w: Placement, x: Placement, last: int) -> tuple[Placement, Placement, P
     if x.is_shard() and not x.is_shard(last):
         return x, x, x, Partial()
     return Replicate(), Replicate(), Replicate(), Replicate()
-
-
-def _strides(shape: torch.Size) -> tuple[int, ...]:
-    """Strides of a contiguous tensor."""
-    return torch.empty(shape, device="meta").stride()

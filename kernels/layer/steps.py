@@ -1,4 +1,4 @@
-"""Steps of a layer: copies and matmuls, forward and backward. Eager calls and operators both follow them.
+"""Steps of a layer: copies and matmuls, forward and backward. Eager calls and operators share them.
 
 Linear  y = x · wᵀ                                  dx = dy · w, dw = dyᵀ · x
 Mlp     [gate, up] = x · w_upᵀ, h = silu(gate) · up, y = h · w_downᵀ, and its gradients
@@ -11,31 +11,30 @@ from typing import NamedTuple
 
 import torch
 
-from fp8core.linear import LayerShape, LayerTensor
-from fp8core.recipes import Recipe
+from fp8core.checks import whole
 from kernels.launching.launch import converted
 from kernels.layer.calls import EMULATED_SHAPES, SHAPES, Calls, Parts, Seeds
-from kernels.layer.plan import KEPT, PLACES, LayerPlan, Product, Readings, layer_plan
+from kernels.layer.plan import MOST_RECIPES, PLACES, LayerPlan, Product, Readings, layer_plan
 
 Copies = tuple[Parts, Parts]
-"""A tensor for its first and for its second reader; nothing where a reader is not wanted."""
+"""A tensor for its first and for its second reader; empty for a reader that does not run."""
 Gradients = tuple[torch.Tensor | None, ...]
-"""dx, and dw of each weight; None where one is not wanted, or was added to main_grad."""
+"""dx, and dw of each weight; None where nobody needs it, or where it was added to main_grad."""
 Groups = tuple[tuple[int | None, ...], ...]
 BETWEEN = torch.bfloat16
-"""The dtype between two layers: that of gate_up and of h's gradient."""
+"""The dtype of gate_up and of h's gradient."""
 NOTHING = (None, None)
 _SEEDS = 1 << 62
 
 
 class Call(NamedTuple):
-    """One call of a layer, beside x and its weights, with an entry for each weight.
+    """Arguments of a layer's call beside x and its weights, with an entry for each weight.
 
-    - calls: what computes; None where an operator does.
-    - needs_grad: a gradient goes to x, one goes to each weight.
-    - seeds: int64[PLACES], where the recipe rounds at random; else no entry.
-    - main_grads: float32[out, in] to which Wgrad is added in the place of w.grad.
-    - w_copies: both copies of a weight, where an earlier call made them.
+    - calls: None where an operator computes.
+    - needs_grad: of x, then of each weight.
+    - seeds: int64[PLACES] each; no entry where the recipe does not round at random.
+    - main_grads: float32[out, in], to which Wgrad is added in place of w.grad.
+    - w_copies: copies of weights from an earlier call.
     """
 
     calls: Calls | None
@@ -48,7 +47,7 @@ class Call(NamedTuple):
         return self.seeds[layer] if self.seeds else None
 
     def copies(self, x: torch.Tensor, readings: Readings, layer: int, read_by: tuple[bool, bool]) -> Copies:
-        """A tensor for its two readers: a copy, or the tensor itself in bf16. `read_by`: each of them."""
+        """Copies of x, or x itself in bf16, for those of its two readers that run (`read_by`)."""
         both = [*zip(readings, read_by, strict=True)]
         targets = [each for each, is_read in both if is_read and each.operand is not None]
         copies = iter(self.calls.quantize(x, targets, self.seed(layer)) if targets else ())
@@ -61,7 +60,7 @@ class Call(NamedTuple):
     def swiglu(
         self, gate_up: torch.Tensor, dh: torch.Tensor | None, readings: Readings, read_by: tuple[bool, bool]
     ) -> Copies:
-        """h as down's x; where dh is given, gate_up's gradient, as gate_up's dy."""
+        """h, the x of down; with a dh, the gradient of gate_up."""
         targets = [each for each, is_read in zip(readings, read_by, strict=True) if is_read]
         copies = iter(self.calls.swiglu(gate_up, dh, targets, self.seed(1 if dh is None else 0)))
         first, second = (next(copies) if is_read else [] for is_read in read_by)
@@ -73,7 +72,7 @@ class Call(NamedTuple):
     def wgrad(
         self, product: Product, of_dy: Parts, of_x: Parts, tokens: int, layer: int, dtype: torch.dtype
     ) -> torch.Tensor | None:
-        """dw[out, in] of a weight; None where it was added to main_grad."""
+        """dw[out, in]; None where it was added to main_grad."""
         main_grad = self.main_grads[layer]
         if main_grad is None:
             return self.multiply(product, of_dy, of_x, tokens, dtype)
@@ -83,14 +82,14 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class LinearSteps:
-    """Steps of a linear layer. Equal steps are one key of launches."""
+    """Steps of a linear layer. Equal steps share their cached launches."""
 
     plan: LayerPlan
 
     def forward(
         self, x: torch.Tensor, weights: Sequence[torch.Tensor], call: Call
     ) -> tuple[torch.Tensor, list[Parts]]:
-        """y[tokens, out] in x's dtype, and what the backward reads: of x, of w."""
+        """y[tokens, out] in x's dtype, and for the backward: of x, of w."""
         (w,), plan, (to_x, to_w) = weights, self.plan, call.needs_grad
         of_x = call.copies(x, plan.x, 0, (True, to_w))
         of_w = call.w_copies[0] or call.copies(w, plan.w, 0, (True, to_x))
@@ -100,7 +99,7 @@ class LinearSteps:
     def backward(
         self, dy: torch.Tensor, groups: Sequence[Parts], dtypes: Sequence[torch.dtype], call: Call
     ) -> Gradients:
-        """Gradients in the dtypes of x and of each weight."""
+        """Gradients; `dtypes` are those of x and of each weight."""
         (of_x, of_w), plan, (to_x, to_w), (tokens, out) = groups, self.plan, call.needs_grad, dy.shape
         for_dgrad, for_wgrad = call.copies(dy, plan.dy, 0, (to_x, to_w))
         dx = call.multiply(plan.dgrad, for_dgrad, of_w, out, dtypes[0]) if to_x else None
@@ -117,7 +116,7 @@ class MlpSteps:
     def forward(
         self, x: torch.Tensor, weights: Sequence[torch.Tensor], call: Call
     ) -> tuple[torch.Tensor, list[Parts]]:
-        """y[tokens, in], and what the backward reads: of x, of both weights, gate_up, of h."""
+        """y[tokens, in], and for the backward: of x, of both weights, gate_up, of h."""
         plan, (up, down), (to_x, to_up, to_down) = self.plan, weights, call.needs_grad
         to_h = to_x or to_up
         of_x = call.copies(x, plan.x, 0, (True, to_up))
@@ -151,26 +150,23 @@ class MlpSteps:
 Steps = LinearSteps | MlpSteps
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=MOST_RECIPES)
 def steps_of(recipe: str, emulate: bool, layers: int) -> Steps:
-    """The steps of one layer, or of two with SwiGLU between them, in the recipe of a key.
-
-    Equal ones are one object: a cache's key needs no hash.
-    """
+    """Steps of one layer, or of two with SwiGLU between them. Equal steps are one object, cheap as a key."""
     plan = layer_plan(recipe, emulate)
     return LinearSteps(plan) if layers == 1 else MlpSteps(plan)
 
 
 @torch.compiler.assume_constant_result
 def saved_groups(recipe: str, emulate: bool, needs_grad: tuple[bool, ...]) -> Groups:
-    """Groups of tensors that a forward leaves: for each tensor the number of the input that it is, or None.
+    """Groups of tensors for the backward: a number where the tensor is an input itself in bf16, else None.
 
-    Inputs are x and the weights. A backward reads one itself where it stays bf16.
+    0 is x, and the weights follow.
     """
     return _groups(recipe, emulate, needs_grad)
 
 
-@lru_cache(maxsize=4 * KEPT)
+@lru_cache(maxsize=4 * MOST_RECIPES)
 def _groups(recipe: str, emulate: bool, needs_grad: tuple[bool, ...]) -> Groups:
     x, up, down = (
         torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in ((1, 1), (2, 1), (1, 1))
@@ -184,60 +180,37 @@ def _groups(recipe: str, emulate: bool, needs_grad: tuple[bool, ...]) -> Groups:
 
 @dataclass(frozen=True, kw_only=True)
 class HeldBytes:
-    """Bytes held for the backward: x for Wgrad, and the copy of w for Dgrad, which comes beside w itself.
-
-    A bf16 layer holds x, 2 bytes a number, and reads w itself.
-    """
+    """Bytes held from forward to backward: of x (in a SwigluMlp also gate_up and h), and of copies of w."""
 
     x: int
     w: int
-    bf16: int
 
     @property
     def total(self) -> int:
         return self.x + self.w
 
 
-def held_bytes(recipe: str | Recipe, tokens: int, in_: int, out: int) -> HeldBytes:
-    """Bytes held for x [tokens, in] and w [out, in] in bf16, where both get a gradient.
+def held_bytes(steps: Steps, *shapes: tuple[int, int]) -> HeldBytes:
+    """Bytes held where x and all weights get a gradient. `shapes`: of x, then of each weight, all in bf16.
 
-    Raises ValueError for another recipe, and for sizes below 0.
+    Raises ValueError for a number of tokens below 0.
     """
-    layer = LayerShape(tokens, in_, out)
-    return _held(recipe, [layer.of(LayerTensor.X), layer.of(LayerTensor.W)])
-
-
-def held_bytes_of_mlp(recipe: str | Recipe, tokens: int, in_: int, hidden: int) -> HeldBytes:
-    """Bytes held by a SwigluMlp: by both layers, and gate_up [tokens, 2 · hidden] in bf16 between them.
-
-    A bf16 block holds x, gate_up and h. Raises ValueError as held_bytes.
-    """
-    up = LayerShape(tokens, in_, 2 * hidden)
-    shapes = [up.of(LayerTensor.X), up.of(LayerTensor.W), (in_, hidden)]
-    return _held(recipe, shapes, between=3 * tokens * hidden)
-
-
-def _held(recipe: str | Recipe, shapes: Sequence[tuple[int, int]], between: int = 0) -> HeldBytes:
-    """Bytes that a forward leaves. `between`: numbers between the layers that a bf16 block holds."""
-    plan = layer_plan(recipe, emulate=True)
+    whole("the layer's size of tokens", shapes[0][0], 0)
     x, *weights = (torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in shapes)
-    call = Call(SHAPES, (True,) * len(shapes))
-    _, groups = steps_of(plan.key, True, len(weights)).forward(x, weights, call)
+    _, groups = steps.forward(x, weights, Call(SHAPES, (True,) * len(shapes)))
+    first, end = 1, len(shapes)
     own = {id(each) for each in weights}
-    of_weights = [part for group in groups[1 : len(shapes)] for part in group if id(part) not in own]
-    others = [part for group in (groups[0], *groups[len(shapes) :]) for part in group]
     return HeldBytes(
-        x=sum(part.nbytes for part in others),
-        w=sum(part.nbytes for part in of_weights),
-        bf16=(x.numel() + between) * x.itemsize,
+        x=sum(part.nbytes for group in (*groups[:first], *groups[end:]) for part in group),
+        w=sum(part.nbytes for group in groups[first:end] for part in group if id(part) not in own),
     )
 
 
 def random_seeds(plan: LayerPlan, layers: int, device: torch.device) -> tuple[torch.Tensor, ...]:
-    """int64[PLACES] for each linear layer of a recipe that rounds at random: one seed an operand.
+    """int64[PLACES] for each linear layer, one seed an operand; nothing for a recipe that needs none.
 
-    torch's generator of the device draws them, as it draws dropout's mask: so manual_seed, activation
-    checkpointing, CUDA graphs and a resumed run treat both alike.
+    torch's generator of the device draws them, like dropout's mask: manual_seed, activation checkpointing,
+    CUDA graphs and a resumed run treat both alike.
     """
     if not plan.is_random:
         return ()
@@ -245,5 +218,5 @@ def random_seeds(plan: LayerPlan, layers: int, device: torch.device) -> tuple[to
 
 
 def cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """x in a dtype. No `to` where x has it: torch 2.11 compiles gradients of zero behind such a one."""
+    """x in a dtype. Torch 2.11 compiles gradients of zero behind a `to` that changes nothing."""
     return x if x.dtype == dtype else x.to(dtype)

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from fp8core.linear import LayerTensor
+from fp8core.recipes import RECIPES
 from kernels.device import Device, current_device
 from kernels.faults import first_line
 from kernels.launching.trace import Trace, tracing
@@ -113,7 +114,7 @@ def operations(job: QuantizerJob) -> Callable[..., list[TorchCopy | None]]:
     """Operations of the quantizer in torch's words, for torch.compile. Raises Unsupported where torch has
     none.
     """
-    both = readings(job.recipe, LayerTensor(job.tensor))
+    both = readings(RECIPES[job.recipe], LayerTensor(job.tensor))
     casts = Casts.of([each for each in both if each.matmul.name in job.matmuls], (job.rows, job.columns))
     last, compute = None if _history(job) is None else _constant(1), _COMPUTED[job.kernel]
 

@@ -1,7 +1,7 @@
-"""Casts to FP8 as one writes them with torch's operations: amax, scale, multiply, clamp, cast, turn around.
+"""Casts to FP8 in torch's operations: amax, scale, multiply, clamp, cast, transpose.
 
-They follow the recipe's tiles, formats and scale rule. They stand for what most code does, not for a
-reference: the last bit of a scale may differ from fp8core's.
+They follow the recipe's tiles, formats and scale rule, like most code elsewhere. They are no reference: the
+last bit of a scale may differ from fp8core's.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _FITS = (Fit.NEAREST, Fit.ROUND_UP)
 
 
 class Cast(NamedTuple):
-    """A cast as plain numbers, which torch.compile follows. mn, k: extents of a tile, 0 for a whole dim."""
+    """A cast as plain numbers for torch.compile. mn, k: extents of a tile, 0 for a whole dim."""
 
     mn: int
     k: int
@@ -44,10 +44,7 @@ class TorchCopy(NamedTuple):
 
 
 def _cast_of(reading: Reading) -> Cast | None:
-    """The cast of a reading; None where it stays bf16.
-
-    Raises Unsupported for formats and rules that torch's operations have no word for.
-    """
+    """The cast of a reading; None for bf16. Raises Unsupported for formats and rules unknown to torch."""
     operand = reading.operand
     if operand is None:
         return None
@@ -69,20 +66,10 @@ def _cast_of(reading: Reading) -> Cast | None:
     )
 
 
-def _check_divides(cast: Cast, shape: Sequence[int]) -> None:
-    """Raise Unsupported where a tile would end outside a tensor [rows, columns]."""
-    mn, k = reversed(shape) if cast.k_is_rows else shape
-    if (cast.mn and mn % cast.mn) or (cast.k and k % cast.k):
-        raise Unsupported(
-            f"casts by torch's operations want whole tiles: [{mn}, {k}] is no multiple of "
-            f"[{cast.mn or mn}, {cast.k or k}]"
-        )
-
-
 class Casts(NamedTuple):
-    """The casts for both readers of a tensor; None where one stays bf16.
+    """Casts for both readers of a tensor; None for bf16.
 
-    shared: both have one scale for the tensor and one format, so that they share codes.
+    shared: both have one format and one scale for the whole tensor, so they share codes.
     """
 
     first: Cast | None
@@ -91,21 +78,27 @@ class Casts(NamedTuple):
 
     @classmethod
     def of(cls, readings: Sequence[Reading], shape: Sequence[int]) -> "Casts":
-        """The casts of a tensor [rows, columns] for one reading or two. Raises Unsupported without one."""
+        """Casts of a tensor [rows, columns] for one reading or two.
+
+        Raises Unsupported where torch has no cast, and for a tile that would end outside the tensor.
+        """
         first, second = [*map(_cast_of, readings), None][:2]
-        for cast in (first, second):
-            if cast is not None:
-                _check_divides(cast, shape)
+        for cast in filter(None, (first, second)):
+            mn, k = reversed(shape) if cast.k_is_rows else shape
+            if (cast.mn and mn % cast.mn) or (cast.k and k % cast.k):
+                raise Unsupported(
+                    f"casts by torch's operations want whole tiles: [{mn}, {k}] is no multiple of "
+                    f"[{cast.mn or mn}, {cast.k or k}]"
+                )
         whole = first is not None and not (first.mn or first.k)
         shared = whole and first._replace(k_is_rows=not first.k_is_rows) == second
         return cls(first, second, shared)
 
 
 def cast_both(x: torch.Tensor, casts: Casts, last: torch.Tensor | None = None) -> list[TorchCopy | None]:
-    """A copy of x [rows, columns] for each cast; None where it stays bf16.
+    """A copy of x [rows, columns] for each cast; None for bf16. The second of shared codes is a transpose.
 
-    `last` float32[1]: the amax of earlier steps, for a delayed scale. Shared codes are cast once, and turned
-    around for the second reader.
+    `last` float32[1]: the amax of earlier steps, for a delayed scale.
     """
     first = None if casts.first is None else _cast(x, casts.first, last)
     if first is not None and casts.shared:
@@ -114,42 +107,39 @@ def cast_both(x: torch.Tensor, casts: Casts, last: torch.Tensor | None = None) -
 
 
 def _cast(x: torch.Tensor, cast: Cast, last: torch.Tensor | None) -> TorchCopy:
-    turned = x.t() if cast.k_is_rows else x
-    mn, k = cast.mn or turned.shape[0], cast.k or turned.shape[1]
-    tiles = turned.unflatten(1, (-1, k)).unflatten(0, (-1, mn))  # [mn_tiles, mn, k_tiles, k]
+    x = x.t() if cast.k_is_rows else x  # [mn, K]
+    mn, k = cast.mn or x.shape[0], cast.k or x.shape[1]
+    tiles = x.unflatten(1, (-1, k)).unflatten(0, (-1, mn))  # [mn_tiles, mn, k_tiles, k]
     amax = tiles.abs().amax((1, 3)).float()
-    used = last.view(1, 1) if cast.is_delayed and last is not None else amax
-    scale = used / cast.largest
+    scale = (last.view(1, 1) if cast.is_delayed and last is not None else amax) / cast.largest
     if cast.powers_of_two:
         bits = scale.view(torch.int32)
         scale = ((bits + _MANTISSA) & ~_MANTISSA).view(torch.float32)
     scaled = tiles.float() * scale.reciprocal()[:, None, :, None]
     codes = scaled.clamp(-cast.largest, cast.largest).to(cast.dtype)
-    return TorchCopy(
-        codes.reshape(turned.shape).contiguous(), scale, amax.view(1) if cast.is_delayed else None
-    )
+    return TorchCopy(codes.reshape(x.shape).contiguous(), scale, amax.view(1) if cast.is_delayed else None)
 
 
 def as_operand(codes: torch.Tensor, scale: torch.Tensor, operand: Operand) -> QuantizedTensor:
-    """The copy as torch's own matmuls are offered it."""
+    """The copy as an operand of torch's own matmuls."""
     return QuantizedTensor.of(operand, codes.view(torch.uint8), scale.t().contiguous(), codes.shape[1])
 
 
 def values(codes: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-    """bf16[mn, K]: the numbers that codes and scales stand for."""
+    """bf16[mn, K]: code · scale."""
     mn, k = (size // tiles for size, tiles in zip(codes.shape, scale.shape, strict=True))
     tiles = codes.to(torch.bfloat16).unflatten(1, (-1, k)).unflatten(0, (-1, mn))
     return (tiles * scale.to(torch.bfloat16)[:, None, :, None]).reshape(codes.shape)
 
 
 def swiglu(gate_up: torch.Tensor) -> torch.Tensor:
-    """silu(gate) · up in bf16, as a model writes it."""
+    """silu(gate) · up in bf16."""
     gate, up = gate_up.chunk(2, dim=1)
     return torch.nn.functional.silu(gate) * up
 
 
 def swiglu_backward(dh: torch.Tensor, gate_up: torch.Tensor) -> torch.Tensor:
-    """The gradient of gate_up, as autograd computes it in eager mode."""
+    """The gradient of gate_up, by the operations of eager autograd."""
     gate, up = gate_up.chunk(2, dim=1)
-    of_up = dh * torch.nn.functional.silu(gate)
-    return torch.cat([torch.ops.aten.silu_backward(dh * up, gate), of_up], dim=1)
+    d_up = dh * torch.nn.functional.silu(gate)
+    return torch.cat([torch.ops.aten.silu_backward(dh * up, gate), d_up], dim=1)

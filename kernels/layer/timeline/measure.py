@@ -1,4 +1,4 @@
-"""Measure one TimelineJob: its ways make the step in turns, then each is looked at kernel by kernel."""
+"""Measure one TimelineJob: time its ways in turns, then each kernel by kernel."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ import torch
 from kernels.device import Unsupported, current_device
 from kernels.faults import first_line
 from kernels.layer.timeline.row import KernelRun, LayerRow, LeftOut, Timeline, TimelineJob, Way
-from kernels.layer.timeline.trace import Pieces, labelled, profiled, ran, timed
+from kernels.layer.timeline.trace import Pieces, Ran, labelled, profiled, ran, timed
 from kernels.layer.timeline.ways import Ready, Tensors, ready
 from kernels.measure.machine import commit, halt_if, machine_here, memory, require_gpu, today
 from kernels.measure.peak_rates import Impossible, limits_of
@@ -19,25 +19,22 @@ from kernels.nvml import Gauges
 
 _WARM_UP = 3
 _PROFILED = 7
-"""Steps in a row whose kernels are timed; each figure is the median."""
+"""Steps in a row; a kernel's time is the median over them."""
 _SETTLE_US = 250_000.0
-"""A card that was idle runs faster than one at its power limit for longer than the tenth of a second."""
-_US_A_MS = 1e3
+"""A card that was idle runs faster than one at its power limit for more than 0.1 s."""
 _READY, _TIMED = 0.4, 0.8
 _EAGER = ", eager"
-Tell = Callable[..., None]
-"""Takes the share of a part that is done, a note, and the timeline where there is something new."""
-
-
+Progress = Callable[..., None]
+"""Called with the finished share of a part, a note, and a timeline with a new row, if any."""
 PARTS = (
     (0.5, (Way.BF16, Way.OURS, Way.OURS_KEPT, Way.BOUND)),
     (0.65, (Way.NAIVE,)),
     (1.0, (Way.COMPILED,)),
 )
-"""Ways that take turns in one run, and the share of a worker's job that is done with them.
+"""Ways that take turns in one run, and the share of a worker's job after them.
 
-torch.compile takes longer than all that is measured, and casts by torch's operations run for longer than all
-other steps together: both come later.
+torch.compile takes longer than all timing, and casts by torch's operations run for longer than all other
+steps together: both come later.
 """
 
 
@@ -49,11 +46,11 @@ def measure(
     so_far: Timeline | None = None,
     parts: Sequence[tuple[float, Sequence[Way]]] = PARTS,
 ) -> Timeline:
-    """Time a job's ways, those of a part in turns with bf16. One that cannot be is left out with its reason.
+    """Time a job's ways, those of a part in turns with bf16. A way that cannot run is left out with a reason.
 
-    Each new row is told with the progress. Ways that `so_far` has are not timed again. Raises Unsupported
-    where there is no GPU, StoppedEarly once `stopped()` is true, Impossible for a time that the GPU cannot
-    reach, and MemoryError.
+    Progress is called with each new row. Ways of `so_far` are not timed again. Raises Unsupported without a
+    GPU, StoppedEarly once `stopped()` is true, Impossible for a time that the GPU cannot reach, and
+    MemoryError.
     """
     require_gpu()
     timeline, start = so_far or Timeline(job=job, rows=()), 0.0
@@ -66,16 +63,16 @@ def measure(
         try:
             tensors = Tensors.of(job)
             for end, ways in parts:
-                timeline = _with(ways, timeline, tensors, partial(tell, start, end))
+                timeline = _with_rows(ways, timeline, tensors, partial(tell, start, end))
                 tell(start, end, 1.0, "timed", timeline)
                 start = end
             return timeline
         finally:
-            torch._dynamo.reset()  # its compiled functions are those of a job's shapes
+            torch._dynamo.reset()  # functions were compiled for this job's shapes
 
 
-def _with(ways: Sequence[Way], timeline: Timeline, tensors: Tensors, tell: Tell) -> Timeline:
-    """The timeline with rows of these ways, which took turns with bf16."""
+def _with_rows(ways: Sequence[Way], timeline: Timeline, tensors: Tensors, tell: Progress) -> Timeline:
+    """The timeline with rows of these ways, in turns with bf16."""
     job, known = timeline.job, {one.way for one in (*timeline.rows, *timeline.left_out)}
     new = [way for way in Way if way in (Way.BF16, *ways) and way not in known]
     if not new:
@@ -95,9 +92,9 @@ def _with(ways: Sequence[Way], timeline: Timeline, tensors: Tensors, tell: Tell)
 
 
 def _ready(
-    ways: Collection[Way], job: TimelineJob, tensors: Tensors, tell: Tell
+    ways: Collection[Way], job: TimelineJob, tensors: Tensors, tell: Progress
 ) -> tuple[list[Ready], list[LeftOut]]:
-    """The ways that have run, and those that cannot."""
+    """The ways, warm, and those that cannot run."""
     contenders, left_out, device = [], [], current_device()
     for number, way in enumerate(ways):
         tell(_READY * number / len(ways), f"making ready: {way.title}")
@@ -119,7 +116,7 @@ def _ready(
 
 
 class _EagerTurn:
-    """Steps from Python, one after the other, without waiting for the GPU between them."""
+    """Steps from Python, without waiting for the GPU between them."""
 
     def __init__(self, one: Ready, turn_us: float) -> None:
         self.name = one.way.value + _EAGER
@@ -127,19 +124,19 @@ class _EagerTurn:
         self._steps = replays(turn_us, run_us(one.run, 2) / 2)
 
     def times_us(self) -> list[float]:
-        """Microseconds a step, the mean over the turn."""
+        """The mean over the turn."""
         return [run_us(self._run, self._steps) / self._steps]
 
     def load(self) -> Gauges:
-        """Nothing: the graph's is asked for."""
+        """Nothing: only the graph's is read."""
         return Gauges()
 
 
 def _times(
-    job: TimelineJob, contenders: Sequence[Ready], tell: Tell
+    job: TimelineJob, contenders: Sequence[Ready], tell: Progress
 ) -> tuple[dict[str, Timing], dict[Way, str]]:
-    """All ways in turns, each eager and in a graph; and why one has no graph."""
-    turn_us, refusals = job.turn_ms * _US_A_MS, {}
+    """Times of all ways in turns, each eager and in a graph; reasons why a way has no graph."""
+    turn_us, refusals = job.turn_ms * 1e3, {}
     turns: list[Turn] = []
     for one in contenders:
         try:
@@ -183,36 +180,26 @@ def _row(job: TimelineJob, one: Ready, times: Mapping[str, Timing], refusal: str
 
 
 def _kernels(one: Ready, *, captured: bool) -> tuple[tuple[KernelRun, ...], bool]:
-    """The kernels of a step, and whether they ran in a graph."""
+    """The kernels of a step; True if they ran in a graph."""
     pieces = Pieces()
     labels = labelled(profiled(lambda: one.marked(pieces)), pieces)
     if captured:
         graph = torch.cuda.CUDAGraph()
         with capturing(graph):
             one.run()
-        contenders = timed(labels, _again(graph.replay), _PROFILED)
-        if contenders is not None:
-            return contenders, True
-    contenders = timed(labels, _again(one.run), _PROFILED)
-    if contenders is None:
+        kernels = timed(labels, _several(graph.replay), _PROFILED)
+        if kernels is not None:
+            return kernels, True
+    kernels = timed(labels, _several(one.run), _PROFILED)
+    if kernels is None:
         raise Unsupported(
             f"the kernels of {one.way.title} come in another order in each step: there is no timeline of them"
         )
-    return contenders, False
+    return kernels, False
 
 
-def _again(run: Callable[[], object]) -> list:
-    """What the GPU runs in several steps in a row, once the clock has settled."""
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
-    run()
-    end.record()
-    end.synchronize()
-    for _ in range(replays(_SETTLE_US, start.elapsed_time(end) * _US_A_MS)):
+def _several(run: Callable[[], object]) -> list[Ran]:
+    """Runs on the GPU of several steps in a row, once the clock has settled."""
+    for _ in range(replays(_SETTLE_US, run_us(run, 1))):
         run()
-
-    def several() -> None:
-        for _ in range(_PROFILED):
-            run()
-
-    return ran(profiled(several))
+    return ran(profiled(lambda: [run() for _ in range(_PROFILED)]))

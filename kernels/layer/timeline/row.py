@@ -1,6 +1,6 @@
-"""A block's step in one way, kernel by kernel (LayerRow), and the job that asks for it (TimelineJob).
+"""A block's step in one way, kernel by kernel (LayerRow), and its job (TimelineJob): plain data, no torch.
 
-Plain data that travels as JSON, without torch; recorded rows lie in assets/layer/<gpu>.jsonl.
+Recorded rows lie in assets/layer/<gpu>.jsonl.
 """
 
 from dataclasses import dataclass
@@ -17,11 +17,10 @@ from kernels.typed import Count, Positive, check_known, check_whole
 CLOCK = "torch.profiler (CUPTI)"
 """The source of kernels' times."""
 _LARGEST = 1 << 18
-"""Of tokens and features."""
 
 
 class Block(Enum):
-    """Layers that run forward and backward. `out` of an MLP are the hidden features between its layers.
+    """Layers that run forward and backward. `out` of an MLP: its hidden features.
 
     LINEAR  y[tokens, out] = x · wᵀ
     MLP     y[tokens, in] = h · w_downᵀ,  h[tokens, out] = silu(x · w_gateᵀ) · (x · w_upᵀ)
@@ -36,9 +35,9 @@ class Block(Enum):
 
 
 class Way(Enum):
-    """A way to make a step. BOUND multiplies operands that lie quantized: no fp8 step can be faster by much.
+    """A way to run a step. BOUND only multiplies quantized operands: no fp8 step can be much faster.
 
-    OURS_KEPT is OURS between two optimizer steps: the copies of the weights are there already.
+    OURS_KEPT is OURS between two optimizer steps, with the copies of weights of the first microbatch.
     """
 
     BF16 = "bf16"
@@ -65,9 +64,9 @@ _TITLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class TimelineJob:
-    """Time a block's forward and backward in a recipe, made in several ways that take turns in one run.
+    """Time a block's forward and backward in a recipe. Several ways take turns in one run.
 
-    turn_ms: how long a way runs in each of the `rounds`. Raises ValueError where a field is out of range.
+    turn_ms: of a way in each of the `rounds`. Raises ValueError for a field out of range.
     """
 
     block: Block
@@ -92,38 +91,36 @@ class TimelineJob:
 
     @property
     def flop(self) -> int:
-        """Floating-point operations of all matmuls of a step: forward, and the two of the gradients."""
+        """FLOP of all matmuls of a step."""
         weights = 3 if self.block is Block.MLP else 1
         return 6 * weights * self.tokens * self.in_ * self.out
 
     @property
     def size(self) -> str:
-        """The fields that decide how much memory it needs, and their values."""
         return f"tokens × in × out = {self.tokens} × {self.in_} × {self.out}"
 
     @property
     def size_advice(self) -> str:
-        """Advice on how to need less memory."""
         return "Take a smaller number of tokens"
 
     @property
     def title(self) -> str:
-        """What runs, for a list of runs."""
         return f"{self.block.title}, {self.recipe_data.title}, {self.tokens} × {self.in_} × {self.out}"
 
 
 class Phase(Enum):
-    """The half of a step that a kernel belongs to."""
+    """Half of a step."""
 
     FORWARD = "forward"
     BACKWARD = "backward"
 
 
 class Role(Enum):
-    """The purpose of a kernel. FUSED computes an activation and quantizes it in one pass.
+    """Purpose of a kernel.
 
-    QUANTIZE is all that turns a tensor into codes and scales: amax, casts, copies turned around. PASS is what
-    a matmul does to its operands before it multiplies, such as decoding codes that no tensor core takes.
+    - PASS: prepares an operand for its matmul, as by decoding codes that no tensor core takes.
+    - QUANTIZE: computes an amax, codes or scales, or transposes codes.
+    - FUSED: computes an activation and quantizes it in one pass.
     """
 
     MATMUL = "matmul"
@@ -138,13 +135,13 @@ class Role(Enum):
 class KernelRun:
     """One kernel of a step.
 
-    - name: as the profiler has it. what: in words, such as "quantize dy for Dgrad and Wgrad".
-    - start_us: from the start of the step's first kernel. One that was launched early, to wait for the end of
-      the kernel before it, counts from that end.
-    - bytes: read once and written once, from its operands; None where nobody counted them.
-    - flop: of a matmul; None for another kernel.
-    - piece_bytes: of the piece of the step that ends with this kernel, such as one tensor's quantizing: its
-      operands read once and its results written once. None within a piece, and in older rows.
+    - name: the profiler's. what: in words, such as "quantize dy for Dgrad and Wgrad".
+    - start_us: from the start of the step's first kernel. A kernel that was launched early and waits for the
+      one before it counts from the end of that one.
+    - bytes: operands read once and results written once; None where nobody counted them.
+    - flop: of a matmul, else None.
+    - piece_bytes: bytes of the piece of the step that ends with this kernel, such as one tensor's quantizing.
+      None within a piece, and in older rows.
     """
 
     name: str
@@ -172,16 +169,16 @@ class KernelRun:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerRow(Recorded):
-    """One way of a TimelineJob. Ways with one `bf16` took turns in one run, and bf16 was one of them.
+    """One way of a TimelineJob. Rows with equal `bf16` took turns in one run with bf16.
 
-    - kernels: of one step in the order in which they ran, each time the median over several steps; in a CUDA
-      graph where `in_graph`, else launched one by one.
+    - kernels: of one step in their order, with median times over several steps; in a CUDA graph if
+      `in_graph`, else launched one by one.
     - eager: wall time of a step launched from Python, which waits for the GPU only at its end. graph: of its
-      replays as one CUDA graph; None where it could not be captured, and `note` says why.
-    - bf16: the bf16 step of this run, in a graph. A row of bf16 has that of the run it was first in.
-    - held_bytes: held from forward to backward, measured: what the step's forward leaves allocated beside y.
-    - weight_bytes: what is held longer, from step to step: kept copies of weights. 0 where none are kept.
-    - note: sentences on what this way does otherwise than one expects; empty where there is nothing to say.
+      replays as one CUDA graph; None if it could not be captured, and `note` says why.
+    - bf16: the bf16 step of this run, in a graph. A row of bf16 has that of its first run.
+    - held_bytes: memory that the step's forward leaves allocated for its backward, beside y; measured.
+    - weight_bytes: copies of weights that live from step to step.
+    - note: sentences on surprises of this way.
     """
 
     job: TimelineJob
@@ -204,12 +201,11 @@ class LayerRow(Recorded):
 
     @property
     def span_us(self) -> float:
-        """From the start of the first kernel to the end of the last."""
         return max(kernel.end_us for kernel in self.kernels)
 
     @cached_property
     def own_us(self) -> tuple[float, ...]:
-        """Times of the kernels without what overlaps with kernels before: one may start early, and wait."""
+        """Times of the kernels without overlap: one may start early, and wait for those before it."""
         times, end = [], 0.0
         for kernel in self.kernels:
             times.append(max(0.0, kernel.end_us - max(kernel.start_us, end)))
@@ -223,28 +219,28 @@ class LayerRow(Recorded):
 
     @property
     def step_us(self) -> float:
-        """Wall time of the step, in a graph where there is one."""
+        """Wall time of the step, of the graph if there is one."""
         return (self.graph or self.eager).median_us
 
     @property
     def times_bf16(self) -> float:
-        """Speed over bf16 of the same run, which ran in a graph. Above 1 this way is faster."""
+        """Speed over bf16 of the same run."""
         return self.bf16.median_us / self.step_us
 
     def role_us(self, role: Role) -> float:
-        """The time of a role's kernels, none of it counted twice."""
+        """Time of a role's kernels, without overlap."""
         return sum(own for kernel, own in zip(self.kernels, self.own_us, strict=True) if kernel.role is role)
 
     @property
     def bytes(self) -> int | None:
-        """Sum of the kernels' bytes; None where one of them was not counted."""
-        counted = [kernel.bytes for kernel in self.kernels]
-        return None if None in counted else sum(counted)
+        """Sum of the kernels' bytes; None if one was not counted."""
+        counts = [kernel.bytes for kernel in self.kernels]
+        return None if None in counts else sum(counts)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A way that was not timed, with the reason in one sentence."""
+    """A way that was not timed; the reason is a sentence."""
 
     way: Way
     reason: str
@@ -252,20 +248,15 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """The result of one TimelineJob, or its beginning: ways that were timed, and those left out."""
+    """The result of one TimelineJob, or its beginning."""
 
     job: TimelineJob
     rows: tuple[LayerRow, ...]
     left_out: tuple[LeftOut, ...] = ()
 
-    @property
-    def done(self) -> int:
-        """The number of ways that had their turn."""
-        return len(self.rows) + len(self.left_out)
-
 
 def _possible(row: LayerRow) -> LayerRow:
-    """The row itself. Raises as `of_a_gpu`, and Impossible for a step that is faster than the datasheet."""
+    """Return the row. Raises as `of_a_gpu`, and Impossible for a step faster than the datasheet."""
     fault = datasheet_limits(of_a_gpu(row).gpu).fault(row.job.flop / row.step_us / 1e6)
     if fault:
         raise Impossible(fault)

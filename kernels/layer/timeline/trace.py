@@ -1,7 +1,7 @@
-"""Kernels out of torch's profile: when each ran, for how long, and which piece of a step launched it.
+"""Kernels from torch's profile: start and time of each, and the piece of a step that launched it.
 
-A step is run once with a label on each piece, which waits for the GPU at both its ends: its kernels run
-within. The profile is read as torch.profiler exports it, in Chrome's trace format (times in microseconds).
+A step runs once with a mark around each piece, which waits for the GPU at both its ends: its kernels run
+within. torch.profiler exports Chrome's trace format, with times in microseconds.
 """
 
 import json
@@ -26,19 +26,19 @@ _PREFIX = "fp8 explorer, piece "
 _KERNEL, _MEMORY = "kernel", ("gpu_memset", "gpu_memcpy")
 _MARK = "user_annotation"
 _AMAX = "amax_kernel"
-"""The end of a kernel's name: a pass for the amax."""
+"""End of the name of a pass for the amax."""
 _FILL, _TORCH_FILL = "Mem", "FillFunctor<"
-"""How CUPTI names fills and copies of memory, and what names of torch's kernels that fill it have."""
+"""Names of fills and copies of memory: CUPTI's begin so, torch's kernels that fill contain the second."""
 _LONGEST_NAME = 120
 _LEAST_US = 1e-3
 
 
 @dataclass(eq=False)
 class Piece:
-    """A piece of a step, in words. It launches a kernel or several.
+    """A piece of a step, with one kernel or several.
 
-    - read, written: bytes of the piece's operands and results; None where nobody counted them.
-    - flop: of a matmul. phase: None for a piece of either half; it is that of the piece around it.
+    - read, written: bytes of operands and results; None where nobody counted them.
+    - flop: of a matmul. phase: by default that of the piece around it.
     """
 
     what: str
@@ -62,7 +62,7 @@ class Pieces:
 
     @contextmanager
     def __call__(self, piece: Piece) -> Iterator[Piece]:
-        """Run a piece."""
+        """Mark what runs inside."""
         if piece.phase is None and self._open:
             piece.phase = self._open[-1].phase
         mark = f"{_PREFIX}{len(self.every)}"
@@ -78,16 +78,15 @@ class Pieces:
 
     @property
     def innermost(self) -> Piece | None:
-        """The innermost piece that has begun."""
         return self._open[-1] if self._open else None
 
     def of(self, mark: str) -> Piece | None:
-        """The piece of a mark in the profile; None for anything else there."""
+        """The piece of a mark; None for any other name."""
         return self.every[int(mark.removeprefix(_PREFIX))] if mark.startswith(_PREFIX) else None
 
 
 class EachOperation(TorchDispatchMode):
-    """Tells of each of torch's operations within a piece, with its bytes: run eagerly, it is one kernel."""
+    """Makes each of torch's operations, which is one kernel, a piece of its own within its piece."""
 
     def __init__(self, pieces: Pieces) -> None:
         super().__init__()
@@ -109,20 +108,20 @@ class EachOperation(TorchDispatchMode):
 
 
 def wait() -> None:
-    """Wait for the GPU, where there is one."""
+    """Wait for the GPU, if there is one."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 
 
 def bytes_of(things: Any) -> int:
-    """Bytes of all tensors among things, each counted once."""
+    """Bytes of all tensors among things, without repetition."""
     tensors = [each for each in tree_leaves(things) if isinstance(each, torch.Tensor)]
     return sum({(each.data_ptr(), each.numel()): each.numel() * each.itemsize for each in tensors}.values())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """A kernel, or a fill or copy of memory, as the GPU ran it. bytes: of a fill or a copy, else None."""
+    """A run of a kernel, or of a fill or copy of memory. bytes: of a fill or a copy, else None."""
 
     name: str
     start_us: float
@@ -132,22 +131,22 @@ class Ran:
 
 
 def profiled(run: Callable[[], object]) -> dict[str, Any]:
-    """The profile of a call, which ends when the GPU has done its work."""
+    """The profile of a call, up to the end of its work on the GPU."""
     torch.cuda.synchronize()
     activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
     # Without acc_events torch warns that a second cycle would drop the events of this one.
-    with profile(activities=activities, acc_events=True) as taken:
+    with profile(activities=activities, acc_events=True) as trace:
         run()
         torch.cuda.synchronize()
     with TemporaryDirectory() as folder:
         path = Path(folder) / "trace.json"
-        taken.export_chrome_trace(str(path))
+        trace.export_chrome_trace(str(path))
         return json.loads(path.read_text(encoding="utf-8"))
 
 
 def ran(trace: Mapping[str, Any]) -> list[Ran]:
-    """What the GPU ran, in the order of starts. Raises Unsupported where CUPTI does not work here."""
-    found = [
+    """All runs on the GPU in the order of starts. Raises Unsupported where CUPTI does not work."""
+    runs = [
         Ran(
             name=event["name"],
             start_us=float(event["ts"]),
@@ -158,20 +157,18 @@ def ran(trace: Mapping[str, Any]) -> list[Ran]:
         for event in trace["traceEvents"]
         if event.get("ph") == "X" and event.get("cat") in (_KERNEL, *_MEMORY)
     ]
-    if not any(each.is_kernel for each in found):
+    if not any(each.is_kernel for each in runs):
         raise Unsupported("torch's profiler saw no kernel on this GPU")
-    return sorted(found, key=lambda each: each.start_us)
+    return sorted(runs, key=lambda each: each.start_us)
 
 
 def labelled(trace: Mapping[str, Any], pieces: Pieces) -> list[KernelRun]:
-    """The kernels of a step that was told of piece by piece. Their starts mean nothing: it was halted."""
-    windows = []
-    for event in trace["traceEvents"]:
-        if event.get("ph") != "X" or event.get("cat") != _MARK:
-            continue
-        piece = pieces.of(event["name"])
-        if piece is not None:
-            windows.append((float(event["dur"]), float(event["ts"]), piece))
+    """The kernels of a step that was marked piece by piece. Their starts mean nothing: marks wait."""
+    windows = [
+        (float(event["dur"]), float(event["ts"]), piece)
+        for event in trace["traceEvents"]
+        if event.get("ph") == "X" and event.get("cat") == _MARK and (piece := pieces.of(event["name"]))
+    ]
     nowhere = (0.0, 0.0, Piece(what="", role=Role.OTHER, phase=Phase.FORWARD))
     inside: dict[Piece, list[Ran]] = defaultdict(list)
     for each in ran(trace):
@@ -184,7 +181,7 @@ def labelled(trace: Mapping[str, Any], pieces: Pieces) -> list[KernelRun]:
 
 
 def _runs(inside: Sequence[Ran], label: Piece) -> Iterable[KernelRun]:
-    """The kernels of a piece, with its words and bytes as far as they are each one's."""
+    """The kernels of a piece. One gets the piece's words and bytes if they are its own."""
     kernels = [each for each in inside if each.is_kernel]
     kernels = [each for each in kernels if not _is_fill(each.name)] or kernels
     others = [each for each in kernels if not each.name.endswith(_AMAX)]
@@ -201,7 +198,7 @@ def _runs(inside: Sequence[Ran], label: Piece) -> Iterable[KernelRun]:
         elif role is Role.OTHER:
             what = short(each.name)
         elif each.name.endswith(_AMAX):
-            # Where SwiGLU is written in bf16 first, its amax is of that, and not of what the piece reads.
+            # An amax of SwiGLU in bf16 does not read the operands of its piece.
             of_read = role is Role.QUANTIZE or len(others) == 1
             bytes_, what = label.read if of_read else None, f"{what}: amax"
         elif len(others) == 1:
@@ -209,7 +206,7 @@ def _runs(inside: Sequence[Ran], label: Piece) -> Iterable[KernelRun]:
         else:
             what = f"{what}: {short(each.name)}"
             if role is Role.FUSED:
-                # The first one writes SwiGLU in bf16, and others quantize that.
+                # The first writes SwiGLU in bf16, and the others quantize that.
                 role = Role.ACTIVATION if each is others[0] else Role.QUANTIZE
         yield KernelRun(
             name=each.name[:_LONGEST_NAME],
@@ -232,13 +229,12 @@ def short(name: str) -> str:
 def timed(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> tuple[KernelRun, ...] | None:
     """The labelled kernels with their median times over several steps in a row.
 
-    None where the steps did not run these kernels in this order: nobody knows then which is which. A graph
-    may fill by a Memset where torch has a kernel, so any fill stands for any other. It may fill more or less
-    of it, so fills are left out where only their number differs.
+    None if the steps did not run these kernels in this order. A graph may fill by a Memset instead of torch's
+    kernel, so any fill stands for any other. Fills are left out if only their number differs.
     """
-    found = _timed(labels, runs, steps)
-    if found is not None:
-        return found
+    kernels = _timed(labels, runs, steps)
+    if kernels is not None:
+        return kernels
     labels = [label for label in labels if not _is_fill(label.name)]
     runs = [each for each in runs if each.is_kernel and not _is_fill(each.name)]
     return _timed(labels, runs, steps)
@@ -248,29 +244,23 @@ def _is_fill(name: str) -> bool:
     return name.startswith(_FILL) or _TORCH_FILL in name
 
 
-def _alike(one: str, other: str) -> bool:
-    """True for names of one kernel, or of two fills."""
-    one, other = one[:_LONGEST_NAME], other[:_LONGEST_NAME]
-    return one == other or (_is_fill(one) and _is_fill(other))
-
-
 def _timed(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> tuple[KernelRun, ...] | None:
     count = len(labels)
     if not count or len(runs) != count * steps:
         return None
     each_step = [runs[count * step : count * (step + 1)] for step in range(steps)]
-    found, end = [], 0.0
-    for place, label in enumerate(labels):
-        own = [step[place] for step in each_step]
-        if not all(_alike(each.name, label.name) for each in own):
+    kernels, end = [], 0.0
+    for label, own in zip(labels, zip(*each_step, strict=True), strict=True):
+        names = [each.name[:_LONGEST_NAME] for each in own]
+        if not all(name == label.name or (_is_fill(name) and _is_fill(label.name)) for name in names):
             return None
         start = median(each.start_us - step[0].start_us for each, step in zip(own, each_step, strict=True))
         stop = start + median(each.time_us for each in own)
-        # A kernel may be launched early, to be ready when the one before it ends: until then it waits.
+        # A kernel that was launched early waits for the one before it.
         start = max(start, end)
         time = max(stop - start, _LEAST_US)
         end = max(end, stop)
-        what = label.what.replace(short(label.name), short(own[0].name))  # as this fill is named
-        ran_as = replace(label, name=own[0].name[:_LONGEST_NAME], what=what)
-        found.append(replace(ran_as, start_us=round(start, 3), time_us=round(time, 3)))
-    return tuple(found)
+        what = label.what.replace(short(label.name), short(own[0].name))
+        kernel = replace(label, name=names[0], what=what)
+        kernels.append(replace(kernel, start_us=round(start, 3), time_us=round(time, 3)))
+    return tuple(kernels)

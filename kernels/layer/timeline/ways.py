@@ -1,4 +1,4 @@
-"""The ways of a job, each ready to run: bf16 and FP8 by torch, our own layers, and the matmuls alone."""
+"""Ways of a job: bf16 and FP8 by torch, our own layers, and the matmuls alone."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -13,11 +13,11 @@ from torch.utils._pytree import tree_leaves
 from kernels.device import Device, Unsupported
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_gemm
-from kernels.layer.calls import KERNELS, Calls, Parts, Seeds, observed
+from kernels.layer.calls import KERNELS, Calls, Parts, Seeds, mn_first, observed
 from kernels.layer.float8_linear import Float8Linear
 from kernels.layer.mlp import SwigluMlp
 from kernels.layer.plan import Product, Reading
-from kernels.layer.steps import Call, Steps, random_seeds, steps_of
+from kernels.layer.steps import Call, random_seeds, steps_of
 from kernels.layer.timeline import casts
 from kernels.layer.timeline.row import Block, Phase, Role, TimelineJob, Way
 from kernels.layer.timeline.trace import EachOperation, Piece, Pieces, bytes_of, wait
@@ -27,45 +27,45 @@ from kernels.quantize import swiglu_backward_quantize, swiglu_quantize
 
 _TRIES = 5
 Compile = Callable[[Callable[..., Any]], Callable[..., Any]]
-"""torch.compile, or what leaves a function as it is."""
+"""torch.compile, or `eager`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tensors:
-    """What a block is given, in bf16: x and dy [tokens, …], and one weight, or gate_up's and down's."""
+    """Inputs of a block in bf16: x and dy [tokens, …], and one weight, or those of gate_up and down."""
 
     x: torch.Tensor
     dy: torch.Tensor
     weights: tuple[torch.Tensor, ...]
 
     @classmethod
-    def of(cls, job: TimelineJob, place: str = "cuda", seed: int = 0) -> "Tensors":
-        """Normal numbers on a device; weights are scaled so that y has x's size."""
-        dice = torch.Generator(place).manual_seed(seed)
+    def of(cls, job: TimelineJob, place: str = "cuda") -> "Tensors":
+        """Draw normal numbers on a device; weights are scaled so that y has x's size."""
+        dice = torch.Generator(place).manual_seed(0)
 
-        def drawn(*shape: int) -> torch.Tensor:
+        def normal(*shape: int) -> torch.Tensor:
             return torch.randn(shape, generator=dice, dtype=torch.bfloat16, device=place)
 
         def weight(out: int, in_: int) -> torch.Tensor:
-            return drawn(out, in_).mul_(in_**-0.5)
+            return normal(out, in_).mul_(in_**-0.5)
 
         is_mlp = job.block is Block.MLP
         first = weight((1 + is_mlp) * job.out, job.in_)
         weights = (first, weight(job.in_, job.out)) if is_mlp else (first,)
-        dy = drawn(job.tokens, weights[-1].shape[0])
-        return cls(x=drawn(job.tokens, job.in_), dy=dy, weights=weights)
+        dy = normal(job.tokens, weights[-1].shape[0])
+        return cls(x=normal(job.tokens, job.in_), dy=dy, weights=weights)
 
 
 @contextmanager
 def _half(pieces: Pieces | None, phase: Phase) -> Iterator[None]:
-    """Mark a half of a step, where somebody looks."""
+    """Mark a half of a step."""
     half = Piece(what=phase.value, role=Role.OTHER, phase=phase)
     with nullcontext() if pieces is None else pieces(half):
         yield
 
 
 def marked(calls: Calls, pieces: Pieces, activation: Role = Role.FUSED) -> Calls:
-    """Operations of a step, each of which marks a piece of it. `activation`: the role of SwiGLU."""
+    """Operations of a step, each marked as a piece. `activation`: the role of SwiGLU."""
 
     def quantize(x: torch.Tensor, readings: Sequence[Reading], seeds: Seeds) -> list[Parts]:
         titles = " and ".join(each.matmul.title for each in readings)
@@ -85,22 +85,22 @@ def marked(calls: Calls, pieces: Pieces, activation: Role = Role.FUSED) -> Calls
 
     def multiply(a: Parts, b: Parts, k: int, product: Product, *rest: Any) -> torch.Tensor:
         with pieces(Piece(what=product.matmul.title, role=Role.MATMUL, read=bytes_of((a, b)))) as piece:
-            made = calls.multiply(a, b, k, product, *rest)
-            m, n = made.shape
-            piece.written, piece.flop = bytes_of(made), 2 * m * n * k
+            d = calls.multiply(a, b, k, product, *rest)
+            m, n = d.shape
+            piece.written, piece.flop = bytes_of(d), 2 * m * n * k
             piece.what = f"{piece.what} {m} × {n} × {k}"
-        return made
+        return d
 
     return Calls(quantize, swiglu, multiply)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ready:
-    """A way, ready to run: `step(pieces)` is one step, whose pieces are marked where they are given.
+    """A way, ready to run: `step(pieces)` is one step, with marks unless pieces is None.
 
-    - held: bytes that a forward leaves for its backward. weight_bytes: of copies kept from step to step.
+    - held: bytes that a forward leaves for its backward. weight_bytes: of copies that live between steps.
     - by_operation: each of torch's operations is a piece of its own.
-    - note: asked once the step has run.
+    - note: sentences, called after a step.
     """
 
     way: Way
@@ -111,81 +111,74 @@ class Ready:
     note: Callable[[], str] = str
 
     def run(self) -> None:
-        """One step, as it is timed."""
+        """One step."""
         self.step(None)
 
     def marked(self, pieces: Pieces) -> None:
-        """One step, piece by piece."""
+        """One step with marks."""
         with EachOperation(pieces) if self.by_operation else nullcontext():
             self.step(pieces)
 
 
 def ready(way: Way, job: TimelineJob, tensors: Tensors, device: Device) -> Ready:
-    """Make a way ready. Raises Unsupported where it cannot be."""
+    """Prepare a way. Raises Unsupported if it cannot run."""
     if way in (Way.OURS, Way.OURS_KEPT):
         return _layers(way, job, tensors)
     is_mlp = job.block is Block.MLP
     if way is Way.BOUND:
         nothing = "Neither SwiGLU nor any cast is in it." if is_mlp else "No cast is in it."
-        step = Step.of(job, tensors, Bound().calls)
+        step = Step(job, tensors, Bound().calls)
         return Ready(way=way, step=step, held=lambda: 0, note=lambda: nothing)
     if way is Way.BF16:
-        step = Step.of(job, tensors, BF16, Role.ACTIVATION)
+        step = Step(job, tensors, BF16, Role.ACTIVATION)
         note = "SwiGLU and its gradient are a kernel each, ours, which write bf16." if is_mlp else ""
         return Ready(way=way, step=step, held=step.held, note=lambda: note)
     by = eager if way is Way.NAIVE else _compiled
     torch_casts = TorchCasts(device, by)
-    step = Step.of(job, tensors, torch_casts.calls, Role.ACTIVATION if by is eager else Role.FUSED)
+    step = Step(job, tensors, torch_casts.calls, Role.ACTIVATION if by is eager else Role.FUSED)
     return Ready(way=way, step=step, held=step.held, by_operation=by is eager, note=lambda: torch_casts.note)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Step:
-    """A step of a block by some operations; no autograd is in it.
+    """A step of a block by some operations, without autograd.
 
-    activation: FUSED where SwiGLU quantizes what it gives, else that is quantized by a piece of its own.
+    activation: FUSED if SwiGLU quantizes its result, else a piece of its own quantizes it.
     """
 
-    steps: Steps
-    tensors: Tensors
-    calls: Calls
-    activation: Role
-    seeds: tuple[torch.Tensor, ...]
-
-    @classmethod
-    def of(cls, job: TimelineJob, tensors: Tensors, calls: Calls, activation: Role = Role.FUSED) -> "Step":
-        """The step of a job."""
+    def __init__(
+        self, job: TimelineJob, tensors: Tensors, calls: Calls, activation: Role = Role.FUSED
+    ) -> None:
         layers = len(tensors.weights)
-        steps = steps_of(job.recipe, False, layers)
-        seeds = random_seeds(steps.plan, layers, tensors.x.device)
-        return cls(steps=steps, tensors=tensors, calls=calls, activation=activation, seeds=seeds)
+        self._steps = steps_of(job.recipe, False, layers)
+        self._seeds = random_seeds(self._steps.plan, layers, tensors.x.device)
+        self._tensors, self._calls, self._activation = tensors, calls, activation
 
     def __call__(self, pieces: Pieces | None) -> None:
-        """Forward and backward; what they give is dropped."""
+        """Forward and backward; results are dropped."""
         with _half(pieces, Phase.FORWARD):
             call, groups = self.forward(pieces)
         with _half(pieces, Phase.BACKWARD):
             dtypes = (torch.bfloat16,) * len(call.needs_grad)
-            self.steps.backward(self.tensors.dy, groups, dtypes, call)
+            self._steps.backward(self._tensors.dy, groups, dtypes, call)
 
     def forward(self, pieces: Pieces | None = None) -> tuple[Call, list[Parts]]:
-        """The call, and the tensors that its backward reads."""
-        weights = self.tensors.weights
-        calls = self.calls if pieces is None else marked(self.calls, pieces, self.activation)
-        if self.activation is not Role.FUSED:
+        """The call, and the tensors for its backward."""
+        weights = self._tensors.weights
+        calls = self._calls if pieces is None else marked(self._calls, pieces, self._activation)
+        if self._activation is not Role.FUSED:
             calls = calls._replace(swiglu=_apart(calls))
-        call = Call(calls, (True,) * (1 + len(weights)), self.seeds, (None,) * len(weights))
-        _, groups = self.steps.forward(self.tensors.x, weights, call)
+        call = Call(calls, (True,) * (1 + len(weights)), self._seeds, (None,) * len(weights))
+        _, groups = self._steps.forward(self._tensors.x, weights, call)
         return call, groups
 
     def held(self) -> int:
-        """Bytes of what a forward leaves for its backward, the weights apart."""
+        """Bytes that a forward leaves for its backward, without the weights."""
         _, groups = self.forward()
-        return _bytes(_storages(groups), without=_storages(self.tensors.weights))
+        return _bytes(_storages(groups), without=_storages(self._tensors.weights))
 
 
 def _apart(calls: Calls) -> Callable[..., list[Parts]]:
-    """SwiGLU in bf16, and then its copies."""
+    """SwiGLU in bf16, then its copies."""
 
     def swiglu(
         gate_up: torch.Tensor, dh: torch.Tensor | None, readings: Sequence[Reading], seeds: Seeds
@@ -198,20 +191,16 @@ def _apart(calls: Calls) -> Callable[..., list[Parts]]:
     return swiglu
 
 
-def _turned(x: torch.Tensor, reading: Reading) -> torch.Tensor:
-    """[mn, K] of a stored tensor in bf16."""
-    return x.t() if reading.k_is_rows else x
-
-
 def _bf16_swiglu(gate_up: torch.Tensor, dh: torch.Tensor | None, *rest: Any) -> list[Parts]:
-    """Our own kernel, faster than torch.compile's."""
+    """Our own kernel: it is faster than torch.compile's."""
     if dh is None:
         return [[*swiglu_quantize(gate_up, [None])]]
     return [[*swiglu_backward_quantize(dh, gate_up, [None])]]
 
 
 def _bf16_multiply(a: Parts, b: Parts, k: int, product: Product, *rest: Any) -> torch.Tensor:
-    return torch.mm(_turned(a[0], product.a), _turned(b[0], product.b).t())
+    left = a[0].t() if product.a.k_is_rows else a[0]
+    return torch.mm(left, b[0] if product.b.k_is_rows else b[0].t())
 
 
 BF16 = Calls(lambda x, readings, seeds: [[x] for _ in readings], _bf16_swiglu, _bf16_multiply)
@@ -220,10 +209,10 @@ BF16 = Calls(lambda x, readings, seeds: [[x] for _ in readings], _bf16_swiglu, _
 
 @dataclass(frozen=True)
 class TorchCasts:
-    """Casts by torch's operations, and torch's scaled matmul; by bf16 of decoded copies where it has none.
+    """Casts by torch's operations, and torch's scaled matmul, or bf16 of decoded copies if it has none.
 
-    - compiled: torch.compile, or `eager`. Compiled, SwiGLU is one function with the casts, to be fused.
-    - ops: torch's op of each matmul by its sizes, or why it has none; found at the first call.
+    - compiled: torch.compile, or `eager`. torch.compile gets SwiGLU and its casts as one function, to fuse.
+    - ops: torch's op of each matmul by its sizes, or the reason why it has none.
     """
 
     device: Device
@@ -244,14 +233,13 @@ class TorchCasts:
         if self.compiled is eager:
             return [[_activated(gate_up, dh)]]
         shape = gate_up.shape[0], gate_up.shape[1] // (2 if dh is None else 1)
-        wanted = casts.Casts.of(readings, shape)
-        h, copies = self.compiled(_activated_and_cast)(gate_up, dh, wanted)
+        both = casts.Casts.of(readings, shape)
+        h, copies = self.compiled(_activated_and_cast)(gate_up, dh, both)
         return [[h] if copy is None else [copy.codes, copy.scale] for copy in copies]
 
     def _multiply(self, a: Parts, b: Parts, k: int, product: Product, *rest: Any) -> torch.Tensor:
-        """By torch's op of the recipe; else decoded, by bf16."""
         operands = (a, product.a), (b, product.b)
-        m, n = (_turned(x[0], each).shape[0] if len(x) == 1 else x[0].shape[0] for x, each in operands)
+        m, n = (mn_first(each, x).shape[0] for x, each in operands)
         key = product.matmul.name, m, n, k
         if key not in self.ops:
             self.ops[key] = self._op(product, (m, n, k), operands)
@@ -259,26 +247,26 @@ class TorchCasts:
         if isinstance(op, ScaledOp):
             return op.build(*(casts.as_operand(*x, each.operand) for x, each in operands))()
         left, right = (
-            _turned(x[0], each) if len(x) == 1 else self.compiled(casts.values)(*x) for x, each in operands
+            mn_first(each, x) if len(x) == 1 else self.compiled(casts.values)(*x) for x, each in operands
         )
         return torch.mm(left, right.t())
 
     def _op(
         self, product: Product, mnk: tuple[int, int, int], operands: Sequence[tuple[Parts, Reading]]
     ) -> ScaledOp | str:
-        """The fastest of torch's scaled matmuls for these operands; or a sentence on why there is none."""
+        """The fastest of torch's scaled matmuls for these operands, or a reason why there is none."""
         if any(each.operand is None for _, each in operands):
             return "an operand stays bf16"
         plan = plan_gemm(product.bf16_spec, mnk, self.device, Summation.RECIPE)
         if isinstance(plan, Unsupported):
             return plan.reason
-        offered = [casts.as_operand(*x, each.operand) for x, each in operands]
-        ops = scaled_ops(*offered, plan)
-        return ops if isinstance(ops, str) else min(ops, key=lambda op: _seconds(op.build(*offered)))
+        tensors = [casts.as_operand(*x, each.operand) for x, each in operands]
+        ops = scaled_ops(*tensors, plan)
+        return ops if isinstance(ops, str) else min(ops, key=lambda op: _seconds(op.build(*tensors)))
 
     @property
     def note(self) -> str:
-        """Sentences on the matmuls for which torch has no op."""
+        """Sentences on the matmuls without an op of torch."""
         reasons = {reason for reason in self.ops.values() if isinstance(reason, str)}
         return " ".join(f"Decoded and multiplied in bf16: {reason}." for reason in sorted(reasons))
 
@@ -288,39 +276,38 @@ def _activated(gate_up: torch.Tensor, dh: torch.Tensor | None) -> torch.Tensor:
 
 
 def _activated_and_cast(
-    gate_up: torch.Tensor, dh: torch.Tensor | None, wanted: casts.Casts
+    gate_up: torch.Tensor, dh: torch.Tensor | None, both: casts.Casts
 ) -> tuple[torch.Tensor | None, list[casts.TorchCopy | None]]:
-    """SwiGLU or its gradient in bf16 where somebody reads that, and its copies."""
+    """SwiGLU or its gradient in bf16, None unless a matmul reads that, and its copies."""
     h = _activated(gate_up, dh)
-    both = wanted.first is not None and wanted.second is not None
-    return (None if both else h), casts.cast_both(h, wanted)
+    is_read = both.first is None or both.second is None
+    return (h if is_read else None), casts.cast_both(h, both)
 
 
 def _seconds(launch: Callable[[], object]) -> float:
-    """Seconds of a few launches, once warm."""
+    """Seconds of a few warm launches."""
     launch()
     wait()
-    started = perf_counter()
+    start = perf_counter()
     for _ in range(_TRIES):
         launch()
     wait()
-    return perf_counter() - started
+    return perf_counter() - start
 
 
 def eager(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function itself."""
+    """No torch.compile."""
     return function
 
 
 @cache
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function by torch.compile, for the shapes that it meets."""
     keep_compiled_code()
     return torch.compile(function, dynamic=False, fullgraph=True)
 
 
 class Bound:
-    """Matmuls of operands that were quantized before: a step in which quantizing is free, and SwiGLU too."""
+    """A step in which quantizing and SwiGLU are free: the first call's copies are used again."""
 
     def __init__(self) -> None:
         self._copies: dict[object, list[Parts]] = {}
@@ -330,7 +317,6 @@ class Bound:
         return KERNELS._replace(quantize=self._quantize, swiglu=self._swiglu)
 
     def _quantize(self, x: torch.Tensor, readings: Sequence[Reading], seeds: Seeds) -> list[Parts]:
-        """Copies of the first call's x."""
         key = readings[0].tensor, x.data_ptr()
         if key not in self._copies:
             self._copies[key] = KERNELS.quantize(x, readings, seeds)
@@ -339,19 +325,18 @@ class Bound:
     def _swiglu(
         self, gate_up: torch.Tensor, dh: torch.Tensor | None, readings: Sequence[Reading], seeds: Seeds
     ) -> list[Parts]:
-        """Copies of normal numbers, whatever gate_up has."""
+        """Copies of normal numbers."""
         key = "h" if dh is None else "gradient"
         if key not in self._copies:
             shape = gate_up.shape[0], gate_up.shape[1] // (2 if dh is None else 1)
             h = torch.randn(shape, dtype=torch.bfloat16, device=gate_up.device)
-            self._copies[key] = _apart(KERNELS._replace(swiglu=lambda *given: [[h]]))(
-                gate_up, dh, readings, seeds
-            )
+            swiglu = _apart(KERNELS._replace(swiglu=lambda *inputs: [[h]]))
+            self._copies[key] = swiglu(gate_up, dh, readings, seeds)
         return self._copies[key]
 
 
 def _layers(way: Way, job: TimelineJob, tensors: Tensors) -> Ready:
-    """A block of our layers, whose step goes forward and backward through autograd."""
+    """A block of our layers, with autograd."""
     options: dict[str, Any] = {"recipe": job.recipe, "device": "meta", "dtype": torch.bfloat16}
     module: Float8Linear | SwigluMlp
     if job.block is Block.MLP:
@@ -362,9 +347,9 @@ def _layers(way: Way, job: TimelineJob, tensors: Tensors) -> Ready:
         layers = (module,)
     for layer, weight in zip(layers, tensors.weights, strict=True):
         layer.weight = torch.nn.Parameter(weight)
-    keeps = way is Way.OURS_KEPT
-    w_copies = _storages([layer.w_copies(is_first_microbatch=True) for layer in layers] if keeps else ())
-    run = (lambda x: module(x, is_first_microbatch=False)) if keeps else module
+    is_later = way is Way.OURS_KEPT
+    w_copies = _storages([layer.w_copies(is_first_microbatch=True) for layer in layers] if is_later else ())
+    run = (lambda x: module(x, is_first_microbatch=False)) if is_later else module
 
     def step(pieces: Pieces | None) -> None:
         x = tensors.x.detach().requires_grad_()
@@ -381,16 +366,16 @@ def _layers(way: Way, job: TimelineJob, tensors: Tensors) -> Ready:
         return _bytes(_storages(saved), without=w_copies | _storages(tensors.weights))
 
     fuses = module.fuses(job.tokens) if isinstance(module, SwigluMlp) else True
-    note = " ".join(filter(None, (_KEPT if keeps else "", "" if fuses else _APART)))
+    note = " ".join(filter(None, (_LATER if is_later else "", "" if fuses else _APART)))
     return Ready(way=way, step=step, held=held, weight_bytes=_bytes(w_copies, without={}), note=lambda: note)
 
 
-_KEPT = "The copies of the weights were made before, as between two microbatches of one step."
+_LATER = "The copies of the weights were made before, as between two microbatches of one step."
 _APART = "SwiGLU is written in bf16 and then quantized: no kernel does both for this recipe and shape."
 
 
 def _storages(things: Any) -> dict[int, int]:
-    """Bytes of each piece of memory under tensors, by its address."""
+    """Bytes of each storage of tensors, by its address."""
     storages = [each.untyped_storage() for each in tree_leaves(things) if isinstance(each, torch.Tensor)]
     return {storage.data_ptr(): storage.nbytes() for storage in storages}
 

@@ -24,17 +24,16 @@ def test_another_process_knows_a_recipe_of_one_s_own_by_the_layer(monkeypatch):
     made, x = layer(own), torch.randn(2, 16)
     y, stored = made(x), pickle.dumps(made)
     monkeypatch.setattr(plan, "_own", {})
-    for cached in (plan.named, plan.readings, plan._plan):
-        cached.cache_clear()
+    plan._plan.cache_clear()
     assert torch.equal(pickle.loads(stored)(x), y)
 
 
 def test_recipes_that_nobody_has_any_more_are_forgotten():
     first = layer(dataclasses.replace(RECIPES["mxfp8"], name="own", title="the first"))
-    for number in range(3 * plan.KEPT):
+    for number in range(3 * plan.MOST_RECIPES):
         float8_linear._key(dataclasses.replace(RECIPES["mxfp8"], name="own", title=f"number {number}"), True)
     gc.collect()
-    assert max(len(float8_linear._STEPS), len(plan._own) / 2) <= plan.KEPT
+    assert max(len(float8_linear._STEPS), len(plan._own) / 2) <= plan.MOST_RECIPES
     assert plan.layer_plan(first.steps.plan.key, True).recipe.title == "the first"
 
 

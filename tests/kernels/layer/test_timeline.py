@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from kernels.device import Unsupported, current_device
-from kernels.layer.steps import held_bytes, held_bytes_of_mlp
+from kernels.layer import Float8Linear, SwigluMlp
 from kernels.layer.timeline import casts, measure
 from kernels.layer.timeline.row import (
     Block,
@@ -83,7 +83,7 @@ def products(job, calls, tensors, activation=Role.ACTIVATION):
         made.append(calls.multiply(*given))
         return made[-1]
 
-    Step.of(job, tensors, calls._replace(multiply=multiply), activation)(None)
+    Step(job, tensors, calls._replace(multiply=multiply), activation)(None)
     return made
 
 
@@ -152,11 +152,11 @@ def test_a_layer_holds_what_held_bytes_says():
         tensors, device = Tensors.of(job, WHERE), current_device()
         ways = (Way.OURS, Way.OURS_KEPT, Way.BF16)
         held = {way: ready(way, job, tensors, device).held() for way in ways}
-        said = held_bytes if block is Block.LINEAR else held_bytes_of_mlp
-        own = said("rowwise_hp_wgrad", job.tokens, job.in_, job.out)
+        kind, numbers = (Float8Linear, 0) if block is Block.LINEAR else (SwigluMlp, 3 * job.out)
+        own = kind(job.in_, job.out, device="meta", recipe=job.recipe).held_bytes(job.tokens)
         assert held[Way.OURS] == own.total
         assert held[Way.OURS_KEPT] == own.x
-        assert held[Way.BF16] == own.bf16
+        assert held[Way.BF16] == 2 * job.tokens * (job.in_ + numbers)
 
 
 def test_kernels_of_a_profile_get_the_words_and_the_bytes_of_their_piece():

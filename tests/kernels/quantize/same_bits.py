@@ -63,7 +63,7 @@ NAMES = ("x", "w", "dy")
 
 
 def pair(recipe: str, tensor: str) -> tuple[Operand, ...]:
-    both = readings(recipe, LayerTensor(tensor))
+    both = readings(RECIPES[recipe], LayerTensor(tensor))
     return tuple(each.operand for each in both if each.operand is not None)
 
 

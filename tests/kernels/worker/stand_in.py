@@ -157,10 +157,10 @@ def timed(of: TimelineJob, progress, stopped, so_far: Timeline | None) -> Timeli
     """A timeline whose ways come one by one; all but the first come when a gate is open."""
     timeline = so_far or Timeline(job=of, rows=())
     for number, way in enumerate(Way):
-        if number < timeline.done:
+        if number < len(timeline.rows):
             continue
-        progress(number / len(Way), way.title, timeline if timeline.done else None)
-        if timeline.done:
+        progress(number / len(Way), way.title, timeline if timeline.rows else None)
+        if timeline.rows:
             held(Gate.JOB, stopped)
         timeline = replace(timeline, rows=(*timeline.rows, layer_row(way, of)))
     return timeline
