@@ -72,7 +72,7 @@ class Llama:
 
 
 class Contender:
-    """One model in training: every linear layer but the head in a recipe, or all of it in bf16."""
+    """One model in training: all linear layers but the head in a recipe, or all in bf16."""
 
     def __init__(self, sizes: Llama, recipe: str, way: str, tokens: int, device: torch.device) -> None:
         self.recipe, self.losses, self._times_ms = recipe, [], []
@@ -97,7 +97,6 @@ class Contender:
         self.peak_mib = (torch.cuda.max_memory_allocated() - before) / _MIB
 
     def turn(self) -> None:
-        """A few steps, timed as one."""
         wait()
         start = time.perf_counter()
         for _ in range(_TURN_STEPS):
@@ -110,7 +109,6 @@ class Contender:
         return statistics.median(self._times_ms)
 
     def cells(self, bf16_ms: float) -> tuple[str, ...]:
-        """A line of the table."""
         times = f"{self.step_ms:.1f}", f"{bf16_ms / self.step_ms:.2f}"
         losses = (f"{float(self.losses[at]):.3f}" for at in (0, -1))
         return (self.recipe, *times, f"{self.peak_mib:,.0f}", *losses)
@@ -125,7 +123,7 @@ class Contender:
 
 
 def _windows(tokens: int, device: torch.device) -> Iterator[torch.Tensor]:
-    """int64[sequences, length]: bytes of the text of kernels.train, in order, again and again."""
+    """int64[sequences, length]: bytes of the text of kernels.train, again and again."""
     length = min(tokens, _LENGTH)
     size = max(1, tokens // length) * length
     text = torch.from_numpy(installed_text().train.copy())
@@ -136,7 +134,6 @@ def _windows(tokens: int, device: torch.device) -> Iterator[torch.Tensor]:
 def contest(
     sizes: Llama, recipes: Sequence[str], way: str, tokens: int, steps: int, device: torch.device
 ) -> list[Contender]:
-    """All models after `steps` steps each, in turns."""
     contenders = [Contender(sizes, recipe, way, tokens, device) for recipe in recipes]
     while len(contenders[0].losses) < max(steps, _WARM_STEPS + 1 + _TURN_STEPS):
         for each in contenders:
@@ -145,7 +142,6 @@ def contest(
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a table of each contest of a command line."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     where = torch.cuda.get_device_name() if device.type == "cuda" else "CPU, by the reference's rules"
     recipes = (BF16, *options.recipe)
@@ -166,7 +162,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
     options = _parser().parse_args(arguments)
     if not options.model:
         return moved.main("kernels.layer")

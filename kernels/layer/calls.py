@@ -1,8 +1,8 @@
 """Operations of a layer's step (Calls): quantize, swiglu and multiply.
 
-KERNELS compute on a GPU. EMULATED follows the reference's rules: fp8core quantizes, and the exact numbers,
-one float64 tensor a copy, are multiplied in fp64. Results then differ from the kernels' in the sum alone.
-SHAPES and EMULATED_SHAPES allocate results like theirs and compute nothing.
+KERNELS compute on a GPU. EMULATED follows the reference's rules: fp8core quantizes, and exact numbers, one
+float64 tensor a copy, are multiplied in fp64. Only the sums then differ from the kernels'. SHAPES and
+EMULATED_SHAPES allocate such results and compute nothing.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,12 +34,12 @@ Parts = list[torch.Tensor]
 
     codes        uint8[mn, bytes of K, with zeros up to a multiple of K_PADDING codes]
     scales       [k_tiles, mn_tiles], uint8 or float32
-    outer scales float32[outer k_tiles, outer mn_tiles], where the rule has two levels
+    outer scales float32[outer k_tiles, outer mn_tiles], if the rule has two levels
 """
 
 
 def _empty_parts(operand: Operand, like: torch.Tensor, shape: Sequence[int]) -> Parts:
-    """Uninitialized parts for the copy of a tensor [rows, columns]; torch.compile may pass symbolic sizes."""
+    """Uninitialized parts. `shape`: [rows, columns], symbolic under torch.compile."""
     mn, k = operand.stored(shape)
     rule = operand.spec.scale_rule
 
@@ -59,7 +59,6 @@ def _tiles(size: int, extent: Extent) -> int:
 
 
 def _parts_of(copy: QuantizedTensor) -> Parts:
-    """Parts of a copy, in its memory."""
     codes, *scales = copy.tensors
     if codes.numel():
         codes = copy.operand_bytes
@@ -69,23 +68,21 @@ def _parts_of(copy: QuantizedTensor) -> Parts:
 
 
 def from_parts(operand: Operand, parts: Parts, k: int) -> QuantizedTensor:
-    """The copy with these parts, k elements along K."""
     return QuantizedTensor.of(operand, parts[0], parts[1], k, *parts[2:])
 
 
 Seeds = torch.Tensor | None
-"""int64[PLACES], where the recipe rounds at random."""
+"""int64[PLACES], if the recipe rounds at random."""
 
 
 class Calls(NamedTuple):
     """Operations of a step.
 
     - quantize(x, readings, seeds): a copy of x for each reading, from one read of x.
-    - swiglu(gate_up, dh, readings, seeds): copies of h = silu(gate) · up, or, with a dh, of gate_up's
-      gradient. A reading in bf16 gets the bf16 tensor.
-      gate_up is bfloat16[tokens, 2 · hidden], the gate in the first half of each row; dh [tokens, hidden].
-    - multiply(a, b, k, product, dtype, out): D[M, N], K = k, in bf16 if `dtype` is bf16, else in the
-      recipe's dtype. D is added into `out`, float32, if there is one.
+    - swiglu(gate_up, dh, readings, seeds): copies of h = silu(gate) · up, or, with a dh [tokens, hidden], of
+      gate_up's gradient; bf16 for a reading in bf16. gate_up is bfloat16[tokens, 2 · hidden], gate first.
+    - multiply(a, b, k, product, dtype, out): D[M, N], in bf16 if `dtype` is bf16, else in the recipe's dtype.
+      D is added into `out`, float32, if there is one.
     """
 
     quantize: Callable[..., list[Parts]]
@@ -133,14 +130,13 @@ def _spec(product: Product, dtype: torch.dtype | None) -> MatmulSpec:
 
 
 def _operand(reading: Reading, parts: Parts, k: int) -> QuantizedTensor | torch.Tensor:
-    """An argument of gemm: a quantized copy, or bf16[mn, K]."""
     if reading.operand is not None:
         return from_parts(reading.operand, parts, k)
     return mn_first(reading, parts)
 
 
 def mn_first(reading: Reading, parts: Parts) -> torch.Tensor:
-    """Codes, emulated numbers or bf16 of an operand; mn is the first dim."""
+    """Codes, emulated numbers or bf16 of an operand, with mn as the first dim."""
     return parts[0].T if reading.operand is None and reading.k_is_rows else parts[0]
 
 
@@ -154,7 +150,6 @@ def _require_kernels(x: torch.Tensor) -> None:
 
 
 def _seed(seeds: Seeds, reading: Reading) -> torch.Tensor | None:
-    """int64[1], where the reading rounds at random."""
     return seeds[reading.place : reading.place + 1] if reading.is_random else None
 
 
@@ -180,13 +175,12 @@ def _emulated_multiply(
 
 
 def _emulated_copy(x: torch.Tensor, reading: Reading, seeds: Seeds) -> torch.Tensor:
-    """float64[mn, K], on x's device: code · scale."""
+    """float64[mn, K]: code · scale."""
     result = emulated(x, reading, _seed(seeds, reading)).exact_values()
     return torch.from_numpy(np.ascontiguousarray(result.T if reading.k_is_rows else result)).to(x.device)
 
 
 def emulated(x: torch.Tensor, reading: Reading, seed: torch.Tensor | None) -> ReferenceTensor:
-    """The reference's copy of x, with the random bits of a seed."""
     operand, stored, random = reading.operand, _as_numpy(x), None
     assert operand is not None, "a reading in bf16 has no copy"
     if seed is not None:
@@ -202,7 +196,6 @@ def _as_numpy(x: torch.Tensor) -> np.ndarray:
 
 
 def _shapes(is_emulated: bool) -> Calls:
-    """Operations that only allocate: for torch.compile, and for counting bytes."""
 
     def copy(x: torch.Tensor, shape: Sequence[int], reading: Reading) -> Parts:
         if reading.operand is None:
@@ -237,14 +230,13 @@ _observer: Callable[[Calls], Calls] | None = None
 
 
 def calls_of(plan: LayerPlan) -> Calls:
-    """Operations of eager calls."""
     calls = EMULATED if plan.emulate else KERNELS
     return calls if _observer is None else _observer(calls)
 
 
 @contextmanager
 def observed(observer: Callable[[Calls], Calls]) -> Iterator[None]:
-    """Have layers call `observer(calls)` in place of their calls, one by one and without cached launches."""
+    """Have layers call `observer(calls)` in place of their calls, without cached launches."""
     global _observer
     _observer = observer
     try:

@@ -1,4 +1,4 @@
-"""Conversion of a model: its nn.Linear layers become Float8Linear. torchao has a function of this name."""
+"""convert_to_float8_training: the nn.Linear layers of a model become Float8Linear, as in torchao."""
 
 import warnings
 from collections.abc import Callable
@@ -21,14 +21,13 @@ def convert_to_float8_training(
 ) -> nn.Module:
     """Replace each nn.Linear of a model by a Float8Linear, in place, and return the model.
 
-    - module_filter_fn(layer, fqn): True for the layers to convert. fqn is a full name such as
-      "layers.0.mlp.up". By default all are converted.
+    - module_filter_fn(layer, fqn): True for the layers to convert; fqn is such as "layers.0.mlp.up".
     - recipe, emulate: those of Float8Linear.
 
-    Parameters and hooks stay, and a layer that occurs twice stays one layer. A model that is an nn.Linear
-    itself comes back as a new layer. One UserWarning names the layers that the filter takes and that must
-    stay: a Float8Linear, a lazy or parametrized layer, a subclass of nn.Linear, since its forward may differ.
-    Raises ValueError if no layer was converted: the model would train in its own precision without a word.
+    Parameters and hooks stay, and a layer that occurs twice stays one. A model that is an nn.Linear itself
+    comes back as a new layer. One UserWarning names the layers that the filter takes and that must stay: a
+    Float8Linear, a lazy or parametrized layer, a subclass of nn.Linear, since its forward may differ. Raises
+    ValueError if no layer was converted: the model would train in its own precision without a word.
     """
     converted: dict[nn.Module, Float8Linear] = {}
     left: dict[str, str] = {}
@@ -60,7 +59,6 @@ def convert_to_float8_training(
 
 
 def _reason(layer: nn.Linear) -> str | None:
-    """Reason why a layer must stay, if any."""
     if isinstance(layer, Float8Linear):
         return "is a Float8Linear already"
     if isinstance(layer, nn.LazyLinear):

@@ -1,7 +1,7 @@
 """linear and Float8Linear: y = x · wᵀ + bias in a recipe, and its gradients.
 
-Forward quantizes x and w for all readers. The copies of x for Wgrad and of w for Dgrad stay for backward, x
-itself does not. Backward quantizes dy for Dgrad and for Wgrad.
+Forward quantizes x and w for all readers and holds the copies of x for Wgrad and of w for Dgrad, not x.
+Backward quantizes dy for both.
 """
 
 from copy import copy
@@ -42,12 +42,12 @@ def linear(
 
 
 _STEPS: dict[tuple[str, bool], LinearSteps] = {}
-"""Steps of `linear` by key: torch.compile reads them here and does not trace how they are made."""
+"""Steps of `linear` by key, for torch.compile, which does not trace how they are made."""
 
 
 @torch.compiler.assume_constant_result
 def _key(recipe: str | Recipe, emulate: bool) -> str:
-    """The key of a recipe, after its steps are in _STEPS."""
+    """Put the steps into _STEPS, and return their key."""
     steps = linear_steps(recipe, emulate)
     if len(_STEPS) >= MOST_RECIPES:
         _STEPS.clear()
@@ -66,7 +66,7 @@ def add_bias(y: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
 
 
 def check_operands(x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor | None) -> None:
-    """Raise ValueError unless shapes, dtypes and devices of x [..., in], w [out, in] and bias [out] fit."""
+    """Raise ValueError unless x [..., in], w [out, in] and bias [out] fit."""
     if x.dtype not in _DTYPES or w.dtype not in _DTYPES:
         name, dtype = ("x", x.dtype) if x.dtype not in _DTYPES else ("w", w.dtype)
         raise ValueError(f"{name} is bfloat16, float16 or float32, got {_text(dtype)}")
@@ -90,7 +90,7 @@ def _text(dtype: torch.dtype) -> str:
 class Float8Linear(nn.Linear):
     """An nn.Linear that computes by kernels.layer.linear: a weight, a bias and a recipe, no other state.
 
-    Its state_dict is that of nn.Linear. The shards of a weight that is a DTensor have scales of their own.
+    The shards of a weight that is a DTensor have scales of their own.
     """
 
     steps: LinearSteps
@@ -114,7 +114,7 @@ class Float8Linear(nn.Linear):
     def from_linear(
         cls, layer: nn.Linear, recipe: str | Recipe = "deepseek_v3", *, emulate: bool = False
     ) -> Self:
-        """A layer with the parameters, hooks and mode of another. Both share their tensors."""
+        """A layer with the parameters, hooks and mode of another, which they share."""
         if not isinstance(layer, nn.Linear):
             raise ValueError(f"a Float8Linear is made of an nn.Linear, got {type(layer).__name__}")
         steps = linear_steps(recipe, emulate)
@@ -131,9 +131,8 @@ class Float8Linear(nn.Linear):
         """y[..., out] of x[..., in].
 
         is_first_microbatch, as in Transformer Engine: True quantizes the weight and keeps its copies, False
-        takes those copies, None quantizes the weight and keeps nothing. The caller promises that the weight
-        does not change between. torch.compile and shards quantize the weight in each call. Raises ValueError
-        for False before True.
+        takes those copies, None keeps nothing. The caller promises that the weight does not change between.
+        torch.compile and shards quantize it in each call. Raises ValueError for False before True.
         """
         # A module looks for a parameter in three places: once is enough.
         weight, bias = self.weight, self.bias
@@ -153,7 +152,6 @@ class Float8Linear(nn.Linear):
         return add_bias(run(self.steps, x, (weight,), (self.w_copies(is_first_microbatch),)), bias)
 
     def w_copies(self, is_first_microbatch: bool | None) -> Copies | None:
-        """Copies of the weight for a microbatch; None if the call makes its own."""
         if is_first_microbatch is None or torch.compiler.is_compiling():
             return None
         if is_first_microbatch:
@@ -174,11 +172,10 @@ class Float8Linear(nn.Linear):
         return f"{super().extra_repr()}, recipe={plan.recipe.name}{', emulate=True' if plan.emulate else ''}"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the copies of the weight."""
         return self.__dict__ | {"_w_copies": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take a state. A recipe of one's own is new to another process."""
+        """Another process does not know a recipe of one's own yet."""
         super().__setstate__(state)
         plan = self.steps.plan
         self.steps = linear_steps(plan.recipe, plan.emulate)

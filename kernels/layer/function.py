@@ -3,9 +3,8 @@
     run ─► autograd ─► forward, backward                     eager
                   └──► fp8_explorer::layer_forward, …        torch.compile and dispatch modes
 
-An eager call's launches are cached: a small layer's kernels take less time than the Python that decides on
-them. The first call decides, and a call like it only allocates and launches. An operator does the same work.
-It takes tensors, names and numbers alone, so a recipe goes by its key.
+A small layer's kernels take less time than the Python that decides on them, so launches are cached: only the
+first call decides. An operator takes tensors, names and numbers alone, so a recipe goes by its key.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -25,13 +24,12 @@ from kernels.layer.steps import NOTHING, Call, Copies, Steps, cast, random_seeds
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 LAUNCHES = LaunchCache()
-"""Launches of forwards and backwards, by steps, layouts and gradients."""
 Results = Sequence[torch.Tensor | None]
-"""y and the tensors for its backward; or dx and dw of each weight, None where there is none."""
+"""y and the tensors for its backward; or dx and dw of each weight, or None."""
 _CHECKPOINT = "torch.utils.checkpoint", "_checkpoint_hook.__init__.<locals>.pack_hook"
 _MOST_SHAPES = 1 << 12
 _shapes: dict[Hashable, list[torch.Tensor]] = {}
-"""Stand-ins for dropped tensors, by layout: a checkpoint compares their shapes. They have no memory."""
+"""Stand-ins for dropped tensors, by layout: shapes without memory, for a checkpoint to compare."""
 
 
 def run(
@@ -40,7 +38,6 @@ def run(
     weights: tuple[torch.Tensor, ...],
     w_copies: tuple[Copies | None, ...] = NOTHING,
 ) -> torch.Tensor:
-    """y[..., out] of x[..., in] and weights, both checked, with autograd."""
     plan = steps.plan
     if not x.is_meta and torch.is_autocast_enabled(x.device.type):
         x = cast(x, torch.get_autocast_dtype(x.device.type))
@@ -61,24 +58,21 @@ def run(
 
 
 def _flat(x: torch.Tensor) -> torch.Tensor:
-    """[tokens, in] of x [..., in]."""
     return x if x.ndim == 2 else x.reshape(prod(x.shape[:-1]), x.shape[-1])
 
 
 def _shaped(flat: torch.Tensor, shape: torch.Size) -> torch.Tensor:
-    """[..., out] of y [tokens, out]; `shape` is x's, [..., in]."""
     return flat if len(shape) == 2 else flat.view(*shape[:-1], flat.shape[-1])
 
 
 def weight_copies(w: torch.Tensor, plan: LayerPlan) -> Copies:
-    """Both copies of a weight, for several calls."""
     call = Call(calls_of(plan), (), random_seeds(plan, 1, w.device))
     with torch.inference_mode(mode=False), torch.no_grad():
         return call.copies(w, plan.w, 0, (True, True))
 
 
 def _main_grad(w: torch.Tensor) -> torch.Tensor | None:
-    """w.main_grad if it is float32. Raises ValueError unless shape and device are w's."""
+    """Raises ValueError unless shape and device are w's."""
     main_grad = getattr(w, "main_grad", None)
     if not isinstance(main_grad, torch.Tensor) or main_grad.dtype != torch.float32:
         return None
@@ -91,7 +85,7 @@ def _main_grad(w: torch.Tensor) -> torch.Tensor | None:
 
 
 def _is_eager(tensors: Sequence[torch.Tensor]) -> bool:
-    """True if neither torch.compile nor a mode or subclass wants to see operators."""
+    """True unless torch.compile, a mode or a subclass wants to see operators."""
     if torch.compiler.is_compiling() or is_in_torch_dispatch_mode():
         return False
     return all(type(each) in PLAIN and not each.is_meta for each in tensors)
@@ -118,7 +112,7 @@ class _Function(torch.autograd.Function):
 
 
 def _forward_results(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Results:
-    """The forward, eager or by its operator, which cannot return an input itself: it is added here."""
+    """By an operator, an input itself is missing in its results: it is added here."""
     if call.calls is not None:
         return forward(steps, call, x, weights)
     plan = steps.plan
@@ -136,7 +130,7 @@ def _operator_backward(
     dy: torch.Tensor,
     dtypes: tuple[torch.dtype, ...],
 ) -> Results:
-    """The backward by operators. An operator that adds into memory returns nothing, so there are two."""
+    """An operator that adds into memory returns nothing, so there are two."""
     arguments = dy, [*tensors], [*call.seeds], steps.plan.key, steps.plan.emulate, [*saved]
     has_main = (False, *(each is not None for each in call.main_grads))
     to_main = [needs and main for needs, main in zip(call.needs_grad, has_main, strict=True)]
@@ -149,7 +143,6 @@ def _operator_backward(
 
 
 def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Results:
-    """The eager forward; launches of kernels are cached."""
     if call.calls is not KERNELS and call.calls is not EMULATED:
         return _computed(steps, call, x, weights)
     inputs = [x, *weights, *call.seeds]
@@ -176,7 +169,7 @@ def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tens
 
 
 def _is_dropped() -> bool:
-    """True in the first forward under torch.utils.checkpoint, which drops the tensors that autograd saves."""
+    """True in the first forward under torch.utils.checkpoint, which drops saved tensors."""
     hooks = torch._C._autograd._top_saved_tensors_default_hooks(True)
     return hooks is not None and (hooks[0].__module__, hooks[0].__qualname__) == _CHECKPOINT
 
@@ -194,7 +187,7 @@ def backward(
     dy: torch.Tensor,
     dtypes: tuple[torch.dtype, ...],
 ) -> Results:
-    """The eager backward; launches of kernels are cached. `saved`: needs_grad of the forward."""
+    """`saved`: needs_grad of the forward."""
 
     def computed() -> Results:
         rest = iter(tensors)
@@ -213,7 +206,6 @@ def backward(
 def _cached(
     call: Call, key: Hashable, inputs: list[torch.Tensor], computed: Callable[[], Results]
 ) -> Results:
-    """Results by the launches of an earlier call with this key, else by `computed`."""
     if call.calls is not KERNELS:
         return computed()
     launches = LAUNCHES.get(key)
@@ -226,7 +218,7 @@ _TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order)
 
 
 def _operator(schema: str, run: Callable[..., Any]) -> torch._ops.OpOverload:
-    """Define an operator for every device and for fake tensors. `run` takes CallsOf first."""
+    """Define an operator, also for fake tensors. `run` takes CallsOf first."""
     name = schema.partition("(")[0]
     _LIBRARY.define(schema, tags=_TAGS)
     _LIBRARY.impl(name, lambda *inputs: run(calls_of, *inputs), "CompositeExplicitAutograd")
@@ -271,7 +263,7 @@ def _backward(
     dtype: torch.dtype,
     *main_grads: torch.Tensor | None,
 ) -> Parts:
-    """Those of dx in dy's dtype and dw in `dtype` that needs_grad names; main_grads take their dw."""
+    """dx in dy's dtype, dw in `dtype`; main_grads take their dw."""
     layers = len(needs_grad) - 1
     steps = steps_of(recipe, emulate, layers)
     call = Call(calls(steps.plan), tuple(needs_grad), tuple(seeds), main_grads[:layers] or NOTHING[:layers])
@@ -280,7 +272,7 @@ def _backward(
 
 
 def _backward_add(calls: CallsOf, *arguments: Any) -> None:
-    """Add Wgrad into main_grads; fake tensors have nothing to add."""
+    """Fake tensors have nothing to add."""
     if calls is calls_of:
         _backward(calls, *arguments)
 

@@ -1,7 +1,7 @@
 """SwigluMlp: a transformer's feed-forward block in a recipe, with SwiGLU and quantizing in one kernel.
 
-Held for backward: the copies of x and h for Wgrad, those of both weights for Dgrad, and gate_up in bf16 for
-SwiGLU's gradient. h itself is stored only if a matmul reads bf16.
+Held for backward: copies of x and h for Wgrad and of both weights for Dgrad, and gate_up in bf16 for SwiGLU's
+gradient. h itself is stored only if a matmul reads bf16.
 """
 
 from typing import Self
@@ -22,8 +22,7 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 class SwigluMlp(nn.Module):
     """y = h · w_downᵀ with h = silu(x · w_gateᵀ) · (x · w_upᵀ); x and y are [..., in].
 
-    - gate_up: a Float8Linear with the weight [2 · hidden, in], the gate's rows first: x is quantized once and
-      multiplied once. A scale for the whole tensor is then one for both.
+    - gate_up: a Float8Linear with the weight [2 · hidden, in], gate first, and one scale if per tensor.
     - down: a Float8Linear with the weight [in, hidden].
 
     The result is that of down(swiglu(gate_up(x))) with gate_up in bf16, bit for bit. If a layer was replaced,
@@ -61,10 +60,9 @@ class SwigluMlp(nn.Module):
         *,
         emulate: bool = False,
     ) -> Self:
-        """A block with the weights of three layers: that of `down`, and a new one of gate and up.
+        """A block of three layers: it shares down's weight and joins those of gate and up in a new one.
 
-        Raises ValueError for a bias, for a hook or a parametrization of gate or up, and for features that do
-        not fit.
+        Raises ValueError for a bias, for a hook or a parametrization of gate or up, and for unfit shapes.
         """
         for name, layer in (("gate", gate), ("up", up), ("down", down)):
             if not isinstance(layer, nn.Linear) or layer.bias is not None:
@@ -83,7 +81,7 @@ class SwigluMlp(nn.Module):
         return block.train(down.training)
 
     def forward(self, x: torch.Tensor, is_first_microbatch: bool | None = None) -> torch.Tensor:
-        """y[..., in] of x[..., in]. is_first_microbatch: that of Float8Linear, for both weights."""
+        """y[..., in] of x[..., in]. is_first_microbatch: that of Float8Linear."""
         gate_up, down = self.gate_up, self.down
         if not self._is_whole():
             return self._apart(x, is_first_microbatch)
@@ -95,7 +93,6 @@ class SwigluMlp(nn.Module):
         return run(self.steps, x, weights, w_copies)
 
     def _is_whole(self) -> bool:
-        """True if both layers are plain and in the block's own recipe."""
         own = self.steps.plan
         return all(
             _is_plain(layer, Float8Linear)
@@ -104,7 +101,7 @@ class SwigluMlp(nn.Module):
         )
 
     def _apart(self, x: torch.Tensor, is_first_microbatch: bool | None) -> torch.Tensor:
-        """Call the layers one after the other, for hooks and wrappers."""
+        """Call the layers one after the other."""
         options = {} if is_first_microbatch is None else {"is_first_microbatch": is_first_microbatch}
         gate_up = self.gate_up(x, **options)
         if gate_up.shape[-1] != 2 * self.hidden_features:
@@ -140,7 +137,6 @@ class SwigluMlp(nn.Module):
 
 
 def _is_plain(layer: nn.Module, kind: type[nn.Linear]) -> bool:
-    """True if a layer has no wrapper, hook or shard."""
     return (
         type(layer) is kind
         and not any(getattr(layer, hooks) for hooks in _HOOKS)

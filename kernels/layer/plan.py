@@ -1,7 +1,7 @@
 """A recipe for a layer: which of its matmuls reads x, w and dy as which operand. No torch, no GPU.
 
-Two matmuls read each of x, w and dy, one with K along its rows and one with K down its columns. So each
-reading has memory of its own, even where both have equal codes.
+Two matmuls read each tensor, one along its rows and one down its columns. So each reading has memory of its
+own, even where both have equal codes.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,6 @@ from kernels.quantize.facts import check_operand
 PLACES = len(MATMULS) * len(Side)
 """Operands of a training step."""
 MOST_RECIPES = 1 << 8
-"""Plans in the cache."""
 _DELAYED = (
     "a delayed scale is that of earlier steps, and a layer keeps nothing between steps: wrappers and "
     "checkpoints would lose it. Use per_tensor; the page Scaling shows delayed scales beside it"
@@ -29,7 +28,7 @@ _OUT = (_BF16, FORMATS["fp32"])
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """One operand of one matmul. operand: None where it stays bf16. place: 0 to PLACES - 1."""
+    """One operand of one matmul. operand: None in bf16. place: 0 to PLACES - 1."""
 
     matmul: Matmul
     side: Side
@@ -50,15 +49,15 @@ class Reading:
 
 
 Readings = tuple[Reading, Reading]
-"""Both readings of a tensor, in the order of matmuls."""
+"""In the order of matmuls."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Product:
     """A matmul of a recipe, and its operands.
 
-    bf16_spec: D in bf16 even where the recipe has fp32. A sum is rounded once in either case: at once, or by
-    the cast to a bf16 weight's gradient, which would read and write all of D again.
+    bf16_spec: D in bf16 even if the recipe has fp32. A sum is rounded once in either case, but a later cast
+    would read and write all of D again.
     """
 
     matmul: Matmul
@@ -70,7 +69,7 @@ class Product:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerPlan:
-    """A recipe, resolved. key: its name or its line of text, as operators take it."""
+    """A recipe, resolved. key: its name or its line of text."""
 
     key: str
     recipe: Recipe
@@ -85,20 +84,19 @@ class LayerPlan:
 
 
 def refusal(recipe: Recipe) -> str | None:
-    """Reason why no layer computes in a recipe; None where some machine, or the reference, does."""
+    """Reason why no layer computes in a recipe, if any."""
     operands = [recipe.operand(matmul, side) for matmul in MATMULS.values() for side in Side]
     is_delayed = any(operand is not None and operand.spec.scale_rule.history for operand in operands)
     return _DELAYED if is_delayed else None
 
 
 LAYER_RECIPES = {name: recipe for name, recipe in RECIPES.items() if refusal(recipe) is None}
-"""Published recipes that a layer computes in."""
 
 
 def layer_plan(recipe: str | Recipe, emulate: bool) -> LayerPlan:
     """The plan of a recipe: its name, its line of text, or itself.
 
-    Raises ValueError for another recipe; Unsupported for one that has no kernel, unless it is emulated.
+    Raises ValueError for another recipe; Unsupported for one without kernels, unless it is emulated.
     """
     if isinstance(recipe, Recipe):
         return _plan(_key(recipe), bool(emulate))
@@ -112,7 +110,8 @@ _own: WeakValueDictionary[str, Recipe] = WeakValueDictionary()
 
 
 def _key(recipe: Recipe) -> str:
-    if RECIPES.get(recipe.name) == recipe:
+    published = RECIPES.get(recipe.name)
+    if published == recipe:
         return recipe.name
     line = to_text(recipe)
     _own.setdefault(line, recipe)
@@ -161,7 +160,6 @@ def _recipe(key: str) -> Recipe:
 
 
 def readings(recipe: Recipe, tensor: LayerTensor) -> Readings:
-    """Both readings of a tensor."""
     places = [(matmul, side) for matmul in MATMULS.values() for side in Side]
     first, second = (
         Reading(matmul=matmul, side=side, operand=recipe.operand(matmul, side), place=place)

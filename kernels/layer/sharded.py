@@ -17,7 +17,7 @@ from kernels.layer.steps import LinearSteps
 
 
 def run_on_shards(steps: LinearSteps, x: torch.Tensor, weight: DTensor, bias: torch.Tensor | None) -> DTensor:
-    """y of x and the shards of a weight [out, in]. Raises ValueError for a plain x and for an odd split."""
+    """Raises ValueError for a plain x and for an odd split."""
     if not isinstance(x, DTensor):
         raise ValueError(
             f"the weight is a DTensor ({weight.placements}) and x is a plain tensor: parallelize the layer "
@@ -37,7 +37,7 @@ def run_on_shards(steps: LinearSteps, x: torch.Tensor, weight: DTensor, bias: to
 
 
 def _row(w: Placement, x: Placement, last: int) -> tuple[Placement, Placement, Placement, Placement]:
-    """Placements of x, y, dx and dw: a row of the table above."""
+    """Placements of x, y, dx and dw: a row of the table."""
     if w.is_shard(0):
         return Replicate(), Shard(last), Partial(), w
     if w.is_shard(1):

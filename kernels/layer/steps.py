@@ -17,22 +17,21 @@ from kernels.layer.calls import EMULATED_SHAPES, SHAPES, Calls, Parts, Seeds
 from kernels.layer.plan import MOST_RECIPES, PLACES, LayerPlan, Product, Readings, layer_plan
 
 Copies = tuple[Parts, Parts]
-"""A tensor for its first and for its second reader; empty for a reader that does not run."""
+"""A tensor for its two readers; empty for one that does not run."""
 Gradients = tuple[torch.Tensor | None, ...]
-"""dx, and dw of each weight; None where nobody needs it, or where it was added to main_grad."""
+"""dx, and dw of each weight; None if it was added to main_grad or nobody needs it."""
 Groups = tuple[tuple[int | None, ...], ...]
 BETWEEN = torch.bfloat16
-"""The dtype of gate_up and of h's gradient."""
 NOTHING = (None, None)
 _SEEDS = 1 << 62
 
 
 class Call(NamedTuple):
-    """Arguments of a layer's call beside x and its weights, with an entry for each weight.
+    """Arguments of a call beside x and its weights, with an entry for each weight.
 
-    - calls: None where an operator computes.
+    - calls: None if an operator computes.
     - needs_grad: of x, then of each weight.
-    - seeds: int64[PLACES] each; no entry where the recipe does not round at random.
+    - seeds: int64[PLACES] each, if the recipe rounds at random.
     - main_grads: float32[out, in], to which Wgrad is added in place of w.grad.
     - w_copies: copies of weights from an earlier call.
     """
@@ -47,7 +46,7 @@ class Call(NamedTuple):
         return self.seeds[layer] if self.seeds else None
 
     def copies(self, x: torch.Tensor, readings: Readings, layer: int, read_by: tuple[bool, bool]) -> Copies:
-        """Copies of x, or x itself in bf16, for those of its two readers that run (`read_by`)."""
+        """Copies of x, or x itself in bf16, for those of its readers that run."""
         both = [*zip(readings, read_by, strict=True)]
         targets = [each for each, is_read in both if is_read and each.operand is not None]
         copies = iter(self.calls.quantize(x, targets, self.seed(layer)) if targets else ())
@@ -60,7 +59,7 @@ class Call(NamedTuple):
     def swiglu(
         self, gate_up: torch.Tensor, dh: torch.Tensor | None, readings: Readings, read_by: tuple[bool, bool]
     ) -> Copies:
-        """h, the x of down; with a dh, the gradient of gate_up."""
+        """h, or with a dh the gradient of gate_up."""
         targets = [each for each, is_read in zip(readings, read_by, strict=True) if is_read]
         copies = iter(self.calls.swiglu(gate_up, dh, targets, self.seed(1 if dh is None else 0)))
         first, second = (next(copies) if is_read else [] for is_read in read_by)
@@ -72,7 +71,7 @@ class Call(NamedTuple):
     def wgrad(
         self, product: Product, of_dy: Parts, of_x: Parts, tokens: int, layer: int, dtype: torch.dtype
     ) -> torch.Tensor | None:
-        """dw[out, in]; None where it was added to main_grad."""
+        """dw[out, in], unless it was added to main_grad."""
         main_grad = self.main_grads[layer]
         if main_grad is None:
             return self.multiply(product, of_dy, of_x, tokens, dtype)
@@ -82,14 +81,12 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class LinearSteps:
-    """Steps of a linear layer. Equal steps share their cached launches."""
-
     plan: LayerPlan
 
     def forward(
         self, x: torch.Tensor, weights: Sequence[torch.Tensor], call: Call
     ) -> tuple[torch.Tensor, list[Parts]]:
-        """y[tokens, out] in x's dtype, and for the backward: of x, of w."""
+        """y[tokens, out], and for the backward: of x, of w."""
         (w,), plan, (to_x, to_w) = weights, self.plan, call.needs_grad
         of_x = call.copies(x, plan.x, 0, (True, to_w))
         of_w = call.w_copies[0] or call.copies(w, plan.w, 0, (True, to_x))
@@ -99,7 +96,6 @@ class LinearSteps:
     def backward(
         self, dy: torch.Tensor, groups: Sequence[Parts], dtypes: Sequence[torch.dtype], call: Call
     ) -> Gradients:
-        """Gradients; `dtypes` are those of x and of each weight."""
         (of_x, of_w), plan, (to_x, to_w), (tokens, out) = groups, self.plan, call.needs_grad, dy.shape
         for_dgrad, for_wgrad = call.copies(dy, plan.dy, 0, (to_x, to_w))
         dx = call.multiply(plan.dgrad, for_dgrad, of_w, out, dtypes[0]) if to_x else None
@@ -109,8 +105,6 @@ class LinearSteps:
 
 @dataclass(frozen=True)
 class MlpSteps:
-    """Steps of a SwigluMlp."""
-
     plan: LayerPlan
 
     def forward(
@@ -159,10 +153,7 @@ def steps_of(recipe: str, emulate: bool, layers: int) -> Steps:
 
 @torch.compiler.assume_constant_result
 def saved_groups(recipe: str, emulate: bool, needs_grad: tuple[bool, ...]) -> Groups:
-    """Groups of tensors for the backward: a number where the tensor is an input itself in bf16, else None.
-
-    0 is x, and the weights follow.
-    """
+    """Groups of tensors for the backward: the number of an input that is one itself, in bf16, else None."""
     return _groups(recipe, emulate, needs_grad)
 
 
@@ -180,7 +171,7 @@ def _groups(recipe: str, emulate: bool, needs_grad: tuple[bool, ...]) -> Groups:
 
 @dataclass(frozen=True, kw_only=True)
 class HeldBytes:
-    """Bytes held from forward to backward: of x (in a SwigluMlp also gate_up and h), and of copies of w."""
+    """Bytes of x (in a SwigluMlp also of gate_up and h), and of copies of w."""
 
     x: int
     w: int
@@ -191,9 +182,9 @@ class HeldBytes:
 
 
 def held_bytes(steps: Steps, *shapes: tuple[int, int]) -> HeldBytes:
-    """Bytes held where x and all weights get a gradient. `shapes`: of x, then of each weight, all in bf16.
+    """Bytes held if x and all weights get a gradient. `shapes`: of x, then of each weight, all in bf16.
 
-    Raises ValueError for a number of tokens below 0.
+    Raises ValueError for tokens below 0.
     """
     whole("the layer's size of tokens", shapes[0][0], 0)
     x, *weights = (torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in shapes)
@@ -207,7 +198,7 @@ def held_bytes(steps: Steps, *shapes: tuple[int, int]) -> HeldBytes:
 
 
 def random_seeds(plan: LayerPlan, layers: int, device: torch.device) -> tuple[torch.Tensor, ...]:
-    """int64[PLACES] for each linear layer, one seed an operand; nothing for a recipe that needs none.
+    """int64[PLACES] for each linear layer, if the recipe rounds at random.
 
     torch's generator of the device draws them, like dropout's mask: manual_seed, activation checkpointing,
     CUDA graphs and a resumed run treat both alike.

@@ -1,14 +1,14 @@
-"""Training of a small language model under a recipe: does the loss notice?
+"""Training of a small language model in a recipe: does the loss notice?
 
-variants.py    recipes that break, and changes that show nothing, as data
-job.py         a run that is asked for, and sizes of models
+variants.py    recipes that break, and changes that show nothing
+job.py         a run (TrainJob), and sizes of models
 row.py         its result, recorded
 
-text.py        bytes to learn from, whole files held out
+text.py        bytes to learn from
 model.py       the decoder
 step.py        Trainer: one step, captured as a CUDA graph
 
-run.py         from the first step to the last, also as a worker's job
+run.py         a whole run, also as a worker's job
 statistics.py  statistics of each layer's tensors, and crops of them
 
 session.py     the runs of python -m kernels.train

@@ -1,11 +1,11 @@
 """python -m kernels.train: train a small language model under recipes, and compare losses with bf16's.
 
-Progress goes to stderr, results to stdout: a line for each run, then the table of gaps and the time of all
-runs together. A pilot finds how many steps fit into --minutes, so that all runs have equally many. Without a
-GPU the tiny model is trained by the reference's rules.
+Progress goes to stderr. Results go to stdout: a line for each run, the table of gaps, the time of all runs. A
+pilot finds how many steps of each run fit into --minutes. Without a GPU the tiny model is trained by the
+reference's rules.
 
-Exit codes: 0 all runs ended well, 1 one failed or was not kept, 2 bad arguments, 130 stopped by Ctrl-C,
-after the table of what had ended.
+Exit codes: 0 all runs ended well, 1 one failed or could not be written, 2 bad arguments, 130 Ctrl-C, after
+the table.
 """
 
 import argparse
@@ -37,9 +37,8 @@ _NAMES = (BF16, *LAYER_RECIPES, *VARIANTS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
     options = _parser().parse_args(arguments)
-    began = time.monotonic()
+    start = time.monotonic()
     rows: list[TrainRow] = []
     code = 0
     try:
@@ -67,12 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     if not options.json and len(rows) > 1:
         print(table(rows), flush=True)
-        print(f"{len(rows)} runs in {time.monotonic() - began:.0f} s", flush=True)
+        print(f"{len(rows)} runs in {time.monotonic() - start:.0f} s", flush=True)
     return code
 
 
 def _speed(options: argparse.Namespace, place: "Place") -> int:
-    """Print the time of a step of each recipe. Raises Unsupported without a GPU."""
     from kernels.train.speed import speed_table, speeds
     from kernels.train.text import installed_text
 
@@ -127,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _jobs(options: argparse.Namespace, model: str) -> Iterator[TrainJob]:
-    """The runs asked for, seed by seed. Raises ValueError for an unknown name and a bad number."""
+    """Seed by seed. Raises ValueError for an unknown name and a bad number."""
     if not 0 < options.minutes <= 24 * 60:
         raise ValueError(f"--minutes is above 0 and at most a day, got {options.minutes:g}")
     if options.steps is not None:
@@ -143,7 +141,6 @@ def _jobs(options: argparse.Namespace, model: str) -> Iterator[TrainJob]:
 
 
 def _names(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of runs, each once, in the order in which they were asked for."""
     several = {ALL: _NAMES, PUBLISHED: (BF16, *LAYER_RECIPES)}
     return tuple(dict.fromkeys(name for each in names for name in several.get(each, (each,))))
 
@@ -152,7 +149,6 @@ _HEADER = ("run", "seeds", "bits a byte", "against bf16", "spread", "ms a step",
 
 
 def line(row: TrainRow) -> str:
-    """A run in one line."""
     name = f"{_name(row)}, {row.job.model}, seed {row.job.seed}"
     if row.failure:
         return f"{name}: {row.failure}"
@@ -166,44 +162,42 @@ def line(row: TrainRow) -> str:
 def table(rows: Iterable[TrainRow]) -> str:
     """Gaps by run and the spread of seeds, both in %.
 
-    A gap is the mean over seeds that bf16 has, too, each against bf16's run of that seed; else it is that of
-    the means.
+    A gap is the mean over seeds shared with bf16, else that of the means.
     """
     by_name: dict[str, list[TrainRow]] = defaultdict(list)
     for row in rows:
         by_name[_name(row)].append(row)
-    bf16 = {row.job.seed: row.final for row in by_name.get(BF16, []) if row.final is not None}
-    return text(columns((_cells(name, mine, bf16) for name, mine in by_name.items()), header=_HEADER))
+    bf16 = [row for row in by_name.get(BF16, []) if row.final is not None]
+    return text(columns((_cells(name, own, bf16) for name, own in by_name.items()), header=_HEADER))
 
 
-def _gap(rows: list[TrainRow], bf16: dict[int, float]) -> str:
-    """The gap to bf16, of equal seeds where there are some."""
-    finals = {row.job.seed: row.final for row in rows if row.final is not None}
-    if not bf16:
-        return "–"
-    pairs = [final / bf16[seed] for seed, final in finals.items() if seed in bf16]
-    ratio = statistics.fmean(pairs or [statistics.fmean(finals.values()) / statistics.fmean(bf16.values())])
-    return f"{100 * (ratio - 1):+.2f}%"
-
-
-def _cells(name: str, rows: list[TrainRow], bf16: dict[int, float]) -> tuple[str, ...]:
-    finals = [row.final for row in rows if row.final is not None]
+def _cells(name: str, rows: list[TrainRow], bf16: list[TrainRow]) -> tuple[str, ...]:
+    finished = [row for row in rows if row.final is not None]
+    finals = [row.final for row in finished]
     failed = len(rows) - len(finals)
     seeds = f"{len(finals)}" + (f", {failed} unfinished" if failed else "")
+    gemms = str(rows[0].quantized_gemms)
     if not finals:
-        return (name, seeds, "–", "–", "–", "–", "–", str(rows[0].quantized_gemms))
+        return (name, seeds, *"–––––", gemms)
     mean = statistics.fmean(finals)
-    bits = statistics.fmean(row.final_bits for row in rows if row.final_bits is not None)
-    gap = _gap(rows, bf16)
-    spread = f"{100 * statistics.stdev(finals) / mean:.2f}%" if len(finals) > 1 else "–"
-    times = [row.step_ms for row in rows if row.step_ms]
-    ms = f"{statistics.median(times):.2f}" if times else "–"
-    rate = f"{rows[0].job.size_data.bytes_per_step / statistics.median(times):.1f}" if times else "–"
-    return (name, seeds, f"{bits:.4f}", gap, spread, ms, rate, str(rows[0].quantized_gemms))
+    bits = statistics.fmean(row.final_bits for row in finished)
+    gap = spread = ms = rate = "–"
+    if bf16:
+        own, truth = ({row.job.seed: row.final for row in each} for each in (finished, bf16))
+        ratios = [final / truth[seed] for seed, final in own.items() if seed in truth]
+        ratio = statistics.fmean(
+            ratios or [statistics.fmean(own.values()) / statistics.fmean(truth.values())]
+        )
+        gap = f"{100 * (ratio - 1):+.2f}%"
+    if len(finals) > 1:
+        spread = f"{100 * statistics.stdev(finals) / mean:.2f}%"
+    if times := [row.step_ms for row in rows if row.step_ms]:
+        median = statistics.median(times)
+        ms, rate = f"{median:.2f}", f"{rows[0].job.size_data.bytes_per_step / median:.1f}"
+    return (name, seeds, f"{bits:.4f}", gap, spread, ms, rate, gemms)
 
 
 def _name(row: TrainRow) -> str:
-    """The recipe and the switches of a run."""
     switches = [("last block bf16", row.job.last_bf16), ("head too", row.job.head)]
     return ", ".join([row.job.recipe_title, *(word for word, on in switches if on)])
 

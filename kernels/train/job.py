@@ -1,4 +1,4 @@
-"""A training run that is asked for (TrainJob), and the sizes of its model: plain data, without torch."""
+"""A training run (TrainJob), and the sizes of its model: plain data, without torch."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,23 +21,21 @@ TILE = lcm(
         if extent is not WHOLE
     )
 )
-"""Every width is a multiple of it, so that no tile of any recipe is cut."""
+"""Divides every width, so that no tile of any recipe is cut."""
 VOCABULARY = 256
-"""One token a byte."""
 HEAD_DIM = 64
 HEAD = "head"
-"""The name of the linear layer that gives a number for each byte."""
+"""Name of the linear layer that gives the logits."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
     """A model and its batch.
 
-    - width: features of the residual stream. hidden: features within the MLP, about 8/3 of it.
+    - width: features of the residual stream. rate: the largest learning rate.
     - sequences, length: the batch; each step reads sequences · length bytes.
-    - rate: the largest learning rate.
 
-    Raises ValueError for widths that are no multiples of TILE.
+    Raises ValueError for a width that is no multiple of TILE.
     """
 
     name: str
@@ -53,12 +51,11 @@ class Size:
 
     @property
     def title(self) -> str:
-        """The size in words, such as ``size S``."""
         return "the smallest size" if self.name == ON_CPU else f"size {self.name.upper()}"
 
     @property
     def hidden(self) -> int:
-        """8/3 of the width, in whole tiles: three matrices then weigh as much as the two of a 4× MLP."""
+        """8/3 of the width, in whole tiles: three matrices weigh as much as the two of a 4× MLP."""
         return -(-8 * self.width // (3 * TILE)) * TILE
 
     @property
@@ -71,7 +68,7 @@ class Size:
 
     @property
     def block_linears(self) -> dict[str, tuple[int, int]]:
-        """(in, out) of the linear layers of a block, by name, in the order of the forward."""
+        """(in, out) of a block's linear layers."""
         return {
             "qkv": (self.width, 3 * self.width),
             "proj": (self.width, self.width),
@@ -81,12 +78,11 @@ class Size:
 
     @property
     def block_weights(self) -> int:
-        """Weights in the linear layers of all blocks: those that a recipe quantizes."""
         return self.layers * sum(in_ * out for in_, out in self.block_linears.values())
 
 
 ON_CPU = "tiny"
-"""The one size that the reference's rules train in seconds."""
+"""The size that the reference's rules train in seconds."""
 SIZES = {
     size.name: size
     for size in (
@@ -95,13 +91,12 @@ SIZES = {
         Size(name=ON_CPU, width=TILE, layers=1, sequences=2, length=2**5),
     )
 }
-"""s and m are for a GPU; tiny is for a CPU, where the reference's rules are emulated."""
 
 BF16 = "bf16"
-"""The recipe of a run whose linear layers are torch's own, in bf16."""
+"""torch's own linear layers, in bf16."""
 MOST_STEPS = 1_000_000
 LONGEST_S = 3600.0
-_RECIPES_KEPT = 256
+_MOST_RECIPES = 256
 MAX_SEED = 0xFFFF_FFFF
 
 
@@ -111,11 +106,10 @@ class TrainJob:
 
     - recipe: "bf16", the name of a published recipe, or a recipe's line of text (fp8core.recipes.text).
     - seed: of the first weights, the order of the text and random rounding.
-    - steps: 0 for as many as a pilot finds to fit into `seconds`.
-    - last_bf16: the last block stays in bf16.
-    - head: the head is quantized, too; it stays in bf16 otherwise.
+    - steps: 0 for as many as fit into `seconds`.
+    - last_bf16: the last block stays in bf16. head: the head is quantized, too.
 
-    Raises ValueError where a field is outside its range.
+    Raises ValueError for a field out of range.
     """
 
     recipe: str
@@ -140,7 +134,7 @@ class TrainJob:
 
     @property
     def recipe_data(self) -> Recipe | None:
-        """The recipe; None for bf16. Raises ValueError where the text is neither a name nor a line."""
+        """None for bf16."""
         return recipe_of(self.recipe)
 
     @property
@@ -149,32 +143,25 @@ class TrainJob:
 
     @property
     def size(self) -> str:
-        """The field that decides how much memory it needs, and its value."""
         return f"a model of {self.size_data.title}"
 
     @property
     def recipe_title(self) -> str:
-        """The recipe for a legend."""
         recipe = self.recipe_data
         return BF16 if recipe is None else recipe.title
 
     @property
     def title(self) -> str:
-        """What runs, for a list of runs."""
         return f"Training: {self.recipe_title}, {self.size_data.title}, seed {self.seed}"
 
     @property
     def size_advice(self) -> str:
-        """Advice on how to need less memory."""
         return "Take a smaller model"
 
 
-@lru_cache(maxsize=_RECIPES_KEPT)
+@lru_cache(maxsize=_MOST_RECIPES)
 def recipe_of(key: str) -> Recipe | None:
-    """The recipe of a key: None for "bf16", a published one by its name, any other by its line.
-
-    Raises ValueError where the key is none of these.
-    """
+    """Raises ValueError for a key that is neither "bf16", a name nor a line."""
     if key == BF16:
         return None
     if key in RECIPES:
@@ -189,14 +176,13 @@ def recipe_of(key: str) -> Recipe | None:
 
 
 _READY_S = 20.0
-"""Seconds until the first step: pieces and kernels are compiled, a step is captured."""
+"""Until the first step: pieces and kernels compile, a step is captured."""
 _FLOP_S = 1e14
 _PASSES = 6
 """FLOP of a step for each weight and token: forward, and twice as much backward."""
 
 
 def train_cost(job: TrainJob) -> Cost:
-    """The estimate for a run: getting ready, and its steps at a low rate."""
     size = job.size_data
     step_s = _PASSES * size.block_weights * size.bytes_per_step / _FLOP_S
     return Cost(first_s=_READY_S + (job.steps * step_s if job.steps else job.seconds))

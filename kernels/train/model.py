@@ -1,11 +1,8 @@
 """The model: a decoder over bytes with RMSNorm before each part, rotary positions and SwiGLU, no biases.
 
-Parameters are fp32, the optimizer's own. A linear layer quantizes them, or rounds them to bf16, as it needs
-them; activations are bf16. The linear layers of blocks run in the recipe. The embedding, the head, norms and
-attention products stay bf16, and the last block does if asked.
-
-Sums have a fixed order, also in gradients: nothing adds through atomics. Pieces between the matmuls are
-written once, in torch's words; torch.compile makes a kernel or two of a piece, which all recipes share.
+Parameters are fp32, activations bf16. The linear layers of blocks run in the recipe, the last block's by
+choice; all else stays bf16. Sums have a fixed order, also in gradients: no atomics. torch.compile makes a
+kernel or two of each piece between the matmuls, for all recipes.
 """
 
 import math
@@ -32,8 +29,6 @@ _ROPE_BASE = 10_000.0
 
 
 class Block(nn.Module):
-    """Attention and an MLP. `layers` has their linear layers by name."""
-
     def __init__(self, layers: dict[str, nn.Linear], width: int, device: torch.device) -> None:
         super().__init__()
         self.layers = nn.ModuleDict(layers)
@@ -42,10 +37,7 @@ class Block(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Logits of the next byte. `tap`, if set, is shown x and y of each linear layer of blocks.
-
-    `plain`: every linear layer computes in bf16, whatever its recipe.
-    """
+    """Logits of the next byte. plain: every linear layer computes in bf16."""
 
     def __init__(self, job: TrainJob, device: torch.device, *, emulate: bool = False) -> None:
         super().__init__()
@@ -80,7 +72,7 @@ class Decoder(nn.Module):
 
     @torch.no_grad()
     def start(self, seed: int) -> None:
-        """Draw the first weights on the CPU, so that every recipe and machine begins with equal ones."""
+        """Draw the first weights on the CPU: they are equal everywhere."""
         dice = torch.Generator().manual_seed(seed)
         out = _STD / math.sqrt(2 * self.size.layers)
         for name, parameter in self.named_parameters():
@@ -91,7 +83,7 @@ class Decoder(nn.Module):
             parameter.copy_(torch.randn(parameter.shape, generator=dice) * std)
 
     def linears(self) -> dict[str, nn.Linear]:
-        """The linear layers of blocks, then the head, by names such as "0.qkv"."""
+        """By name, such as "0.qkv", the head last."""
         layers = {
             f"{number}.{name}": layer
             for number, block in enumerate(self.blocks)
@@ -100,7 +92,6 @@ class Decoder(nn.Module):
         return {**layers, HEAD: self.head}
 
     def quantized(self) -> dict[str, Float8Linear]:
-        """Those that run in the recipe."""
         return {name: layer for name, layer in self.linears().items() if isinstance(layer, Float8Linear)}
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
@@ -123,7 +114,7 @@ class Decoder(nn.Module):
         return self._linear(HEAD, self.head, normed)
 
     def loss(self, windows: torch.Tensor) -> torch.Tensor:
-        """float32: nats a byte over windows int64[sequences, length + 1]."""
+        """Nats a byte over windows int64[sequences, length + 1]."""
         logits = self(windows[:, :-1])
         return piece(cross_entropy, logits)(logits, windows[:, 1:].reshape(-1))
 
@@ -138,7 +129,7 @@ class Decoder(nn.Module):
 
 
 def _rope_tables(size: Size) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cosines and sines, float32[length, HEAD_DIM / 2]."""
+    """float32[length, HEAD_DIM / 2]."""
     half = HEAD_DIM // 2
     rates = _ROPE_BASE ** (-torch.arange(half, dtype=torch.float64) / half)
     angles = torch.arange(size.length, dtype=torch.float64)[:, None] * rates
@@ -149,7 +140,7 @@ _ATEN = torch.ops.aten
 
 
 def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    """[sequences, length, heads, dim] of q, k and v of that shape, each token looking back."""
+    """Causal attention; all are [sequences, length, heads, dim]."""
     q, k, v = (each.transpose(1, 2) for each in (q, k, v))
     if q.is_cuda:
         return _Flash.apply(q, k, v).transpose(1, 2)
@@ -157,7 +148,7 @@ def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
 
 
 class _Flash(torch.autograd.Function):
-    """FlashAttention [sequences, heads, length, dim], its backward in a fixed order."""
+    """FlashAttention [sequences, heads, length, dim] with a deterministic backward."""
 
     @staticmethod
     def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
@@ -178,12 +169,12 @@ class _Flash(torch.autograd.Function):
 
 @contextmanager
 def _in_order() -> Iterator[None]:
-    """Operators that have a deterministic form take it. Empty memory is not filled."""
+    """Make operators deterministic, without filling empty memory."""
     mode = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     filled = settings.fill_uninitialized_memory
     settings.fill_uninitialized_memory = False
-    torch.use_deterministic_algorithms(True)  # Only to warn would leave FlashAttention as it is.
+    torch.use_deterministic_algorithms(True)  # warn_only would not change FlashAttention
     try:
         yield
     finally:
@@ -197,7 +188,7 @@ def embed(tokens: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
 
 
 class _Embed(torch.autograd.Function):
-    """Rows of a table. The gradient of a table of few rows is a matmul with zeros and ones."""
+    """A matmul with zeros and ones computes the gradient, without atomics."""
 
     @staticmethod
     def forward(ctx: Any, tokens: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
@@ -217,7 +208,6 @@ _THREADS = "TORCHINDUCTOR_COMPILE_THREADS"
 
 
 def rms_norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """x [tokens, width] over its root mean square, times weight [width]; computed in fp32."""
     wide = x.float()
     root = torch.rsqrt(wide.square().mean(-1, keepdim=True) + EPS)
     return (wide * root * weight).to(x.dtype)
@@ -225,8 +215,8 @@ def rms_norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
 
 def add_norm(x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The residual stream x + y, and its norm."""
-    added = x + y
-    return added, rms_norm(added, weight)
+    stream = x + y
+    return stream, rms_norm(stream, weight)
 
 
 def rope(
@@ -234,28 +224,28 @@ def rope(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """q, k, v, each [sequences, length, heads, dim], of qkv [sequences, length, 3, heads, dim].
 
-    q and k are turned by position: pairs (i, i + dim / 2) by cosine, sine [length, dim / 2].
+    Pairs (i, i + dim / 2) of q and k rotate by cosine, sine [length, dim / 2].
     """
     q, k, v = qkv.unbind(2)
     c, s = cosine[:, None], sine[:, None]
-    return _turned(q, c, s), _turned(k, c, s), v.contiguous()
+    return _rotated(q, c, s), _rotated(k, c, s), v.contiguous()
 
 
-def _turned(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
+def _rotated(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
     left, right = x.float().chunk(2, -1)
     return torch.cat((left * cosine - right * sine, right * cosine + left * sine), -1).to(x.dtype)
 
 
 def swiglu(gate_up: torch.Tensor) -> torch.Tensor:
-    """silu(gate) · up [tokens, hidden] of both side by side [tokens, 2 · hidden]."""
+    """silu(gate) · up [tokens, hidden]; gate_up is [tokens, 2 · hidden]."""
     gate, up = gate_up.float().chunk(2, -1)
     return (gate * torch.sigmoid(gate) * up).to(gate_up.dtype)
 
 
 def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Mean over tokens of -log p(target), float32, of logits [tokens, vocabulary].
+    """Mean of -log p(target) over logits [tokens, vocabulary], in fp32.
 
-    The target's logit is taken by comparing, not by an index: the gradient of an index adds through atomics.
+    A comparison selects the target's logit: the gradient of an index adds through atomics.
     """
     wide = logits.float()
     places = torch.arange(logits.shape[-1], device=logits.device)
@@ -264,7 +254,7 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
 
 def settle_compiler() -> None:
-    """Settle how torch.compile works in this process, before it does: without a process on each core."""
+    """Configure torch.compile without a process on each core."""
     from torch._inductor import config
 
     keep_compiled_code()
@@ -274,15 +264,14 @@ def settle_compiler() -> None:
 
 @cache
 def compiled(piece: Callable[..., Any]) -> Callable[..., Any]:
-    """A piece as torch.compile makes it, for shapes that never change."""
     from torch._inductor import config
 
     settle_compiler()
-    # Which of several kernels is fastest is then not tried out: another choice would have other bits.
+    # Deterministic: it does not time candidate kernels, as another choice would have other bits.
     options = {"deterministic": True} if hasattr(config, "deterministic") else None
     return torch.compile(piece, fullgraph=True, dynamic=False, options=options)
 
 
 def piece(function: Callable[..., Any], x: torch.Tensor) -> Callable[..., Any]:
-    """A piece as it runs where x lies: compiled on a GPU; op by op on a CPU, and under a dispatch mode."""
+    """The function, compiled for a GPU unless a dispatch mode is on."""
     return compiled(function) if x.is_cuda and not is_in_torch_dispatch_mode() else function

@@ -1,7 +1,6 @@
-"""The result of a training run (TrainRow): plain data that travels as JSON, without torch.
+"""The result of a training run (TrainRow): plain data, without torch.
 
-Recorded runs lie in assets/train/<gpu>.jsonl, a run a line; times of steps in speed/; in cpu/, runs of bf16
-by the reference's rules, which a run on a CPU is drawn beside.
+Recorded runs lie in assets/train/<gpu>.jsonl, times of steps in speed/, bf16 runs by the reference in cpu/.
 """
 
 import math
@@ -16,21 +15,19 @@ from kernels.train.job import TrainJob
 from kernels.typed import Count, Positive
 
 Number = float | None
-"""A number that was measured; None where it is not finite: JSON has no such number."""
+"""None if it is not finite, which JSON cannot hold."""
 
 
 def rounded(x: SupportsFloat, digits: int = 4) -> Number:
-    """x with some significant digits."""
     return float(f"{float(x):.{digits}g}") if math.isfinite(x) else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextUsed:
-    """The text of a run.
+    """The text of a run: an installed package, or a file.
 
-    - name, version: of the installed package whose sources it is, or of a file.
-    - sha256: of all its bytes, files in the order of their paths.
-    - held_out_bytes: of the files that no step reads, and `held_out_files` how many those are.
+    - sha256: of all bytes, files in the order of their paths.
+    - held_out_bytes, held_out_files: of the files that no step reads.
     """
 
     name: str
@@ -44,17 +41,13 @@ class TextUsed:
 
 @dataclass(frozen=True, kw_only=True)
 class CopyStatistics:
-    """A quantized copy of x, w or dy in each layer, under the names that Transformer Engine's logs have.
+    """The quantized copy of a tensor for a matmul, with the names of Transformer Engine's logs.
 
     Each field after `matmul` has a number a layer, in the order of `Statistics.layers`.
 
-    - tensor, matmul: which tensor, and the matmul that reads this copy.
-    - sqnr_db: of the copy against its tensor.
-    - underflows_percent: elements that are not zero and whose code is.
-    - overflows_percent: elements that saturate.
+    - underflows_percent: elements with code 0 that are not 0. overflows_percent: those that saturate.
     - scale_inv_min, scale_inv_max: the smallest and the largest scale; it multiplies codes back.
-    - mse: the mean squared error.
-    - amax: the largest |x| of the tensor.
+    - mse: the mean squared error. amax: the largest |x| of the tensor.
     """
 
     tensor: str
@@ -70,7 +63,7 @@ class CopyStatistics:
 
 @dataclass(frozen=True, kw_only=True)
 class ProductStatistics:
-    """A matmul's result in each layer: the SQNR of y, dx or dw against the product of its bf16 operands."""
+    """SQNR of a matmul's result in each layer, against the product of its bf16 operands."""
 
     tensor: str
     matmul: str
@@ -79,10 +72,7 @@ class ProductStatistics:
 
 @dataclass(frozen=True, kw_only=True)
 class Statistics:
-    """Statistics of one step. They are taken beside the run, on a batch of its own.
-
-    `layers` are names such as "0.qkv": block, then linear layer.
-    """
+    """Statistics after a step, on a batch of their own. layers: names such as "0.qkv"."""
 
     step: Count
     layers: tuple[str, ...]
@@ -94,14 +84,12 @@ class Statistics:
 class TrainRow(Recorded):
     """The result of one TrainJob, or its beginning: `done` of `steps` steps.
 
-    - losses: nats a byte, each the mean over `loss_every` steps. The last one may be over fewer.
-    - held_out: nats a byte on files that no step reads, after the steps of `held_out_at`; computed as the
-      recipe computes y.
-    - held_out_bf16: the last of them once more, with every layer in bf16.
-    - step_ms: median time of a step alone on the GPU; None where it was not measured so.
-    - quantized_gemms: launches of GEMMs with a quantized operand in one step, counted. gemms: those of all
-      linear layers of blocks and head.
-    - failure: a sentence on why the run ended before its last step; empty where it did not fail.
+    - losses: nats a byte, each the mean over `loss_every` steps.
+    - held_out: nats a byte on files that no step reads, after the steps of `held_out_at`, in the recipe.
+    - held_out_bf16: the last of them with every layer in bf16.
+    - step_ms: median time of a step alone on the GPU, if measured.
+    - quantized_gemms: GEMMs of one step with a quantized operand, counted. gemms: all of blocks and head.
+    - failure: a sentence on why the run ended early, else empty.
 
     Raises ValueError for more steps done than there are.
     """
@@ -140,22 +128,19 @@ class TrainRow(Recorded):
 
     @property
     def final(self) -> float | None:
-        """The last held-out loss, in nats a byte; None where the run did not reach its end."""
+        """The last held-out loss, in nats a byte, of a finished run."""
         return self.held_out[-1] if self.finished and self.held_out else None
 
     @property
     def final_bits(self) -> float | None:
-        """The last held-out loss, in bits a byte."""
         return None if self.final is None else self.final / math.log(2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Speed(Recorded):
-    """The time of a recipe's captured step, and that of the compiled bf16 loop in the same command.
+    """The time of a recipe's captured step beside a bf16 loop that torch.compile makes (compiled_ms).
 
-    - compiled_ms: of a step of a plain loop in bf16, whose whole model torch.compile makes.
-    - quantized_gemms: those of a step. gemm_kernels: launches of this project's kernels that multiply, as
-      the profiler saw them in a step. kernels: all launches of a step.
+    gemm_kernels: launches of our GEMM kernels in a step, by the profiler. kernels: all launches.
     """
 
     model: str
@@ -168,7 +153,7 @@ class Speed(Recorded):
 
     @property
     def times_compiled(self) -> float:
-        """Time over that of the compiled loop; below 1 this one is faster."""
+        """Time over that of the compiled loop."""
         return self.step_ms / self.compiled_ms
 
 
@@ -179,27 +164,24 @@ _EMULATED = GpuFiles(kind=TrainRow, room="cpu", judge=lambda row: row)
 
 @dataclass(frozen=True, kw_only=True)
 class TrainRecords:
-    """The runs of every GPU, in the order of the files, and the lines that cannot be read."""
-
     rows: tuple[TrainRow, ...]
     bad: tuple[BadLine, ...]
     speeds: tuple[Speed, ...] = ()
 
 
 def read_train(folder: Path = TRAIN) -> TrainRecords:
-    """Every recorded run; none where the folder does not exist."""
     runs, speeds = _RUNS.read(folder), _SPEEDS.read(folder)
     return TrainRecords(rows=runs.rows, bad=(*runs.bad, *speeds.bad), speeds=speeds.rows)
 
 
 def read_emulated(folder: Path = TRAIN) -> tuple[TrainRow, ...]:
-    """The recorded runs by the reference's rules; none where the folder does not exist."""
+    """Recorded runs by the reference's rules."""
     return _EMULATED.read(folder).rows
 
 
 def record_train(row: TrainRow | Speed, folder: Path = TRAIN) -> Path:
-    """Append a run, or a step's time, to its GPU's file, and return the file's path.
+    """Append a run, or a step's time, to its GPU's file.
 
-    Raises Unsupported for a run without a GPU, and OSError where the disk refuses it.
+    Raises Unsupported for a run without a GPU, and OSError.
     """
     return _SPEEDS.record(row, folder) if isinstance(row, Speed) else _RUNS.record(row, folder)

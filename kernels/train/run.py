@@ -1,6 +1,6 @@
-"""A run from its first step to its last: chunks of steps, looks at what is held out, statistics, failure.
+"""A run from its first step to its last: chunks of steps, held-out losses, statistics, failure.
 
-A run can be left after any chunk and gone on with: its Course and the trainer's state say all of it.
+A run can pause after any chunk: its Course and the trainer's state are all of it.
 """
 
 import math
@@ -29,11 +29,9 @@ from kernels.train.text import installed_text
 
 HELD_OUT_LOOKS = 10
 STATISTICS_AT = (0.1, 1.0)
-"""Shares of the run after which statistics are taken."""
+"""Shares of the run."""
 MOST_LOSSES = 200
-"""Losses that a row keeps; each is a mean over as many steps as that takes."""
 _PILOT_STEPS, _PILOT_S = 20, 1.0
-"""The most steps of a pilot, and the seconds that they may take."""
 _DIGITS = 6
 
 Progress = Callable[[float, str, TrainRow | None], None]
@@ -41,7 +39,7 @@ Progress = Callable[[float, str, TrainRow | None], None]
 
 @dataclass
 class Course:
-    """The measurements of a run so far. `quantized` is the count of quantized GEMMs in a step."""
+    """Measurements of a run so far."""
 
     steps: int
     done: int = 0
@@ -57,10 +55,7 @@ class Course:
 
 @dataclass(frozen=True, kw_only=True)
 class Looks:
-    """The steps after which a run is looked at.
-
-    `others`: steps at which a chunk ends, too, so that `keep` is called there.
-    """
+    """Steps after which a run measures; after `others` it only calls `keep`."""
 
     held_out: frozenset[int]
     statistics: frozenset[int]
@@ -68,36 +63,34 @@ class Looks:
 
     @classmethod
     def over(cls, steps: int, *, with_statistics: bool = True, others: Iterable[int] = ()) -> "Looks":
-        """Looks in a run of so many steps."""
-        held = {max(1, round(steps * look / HELD_OUT_LOOKS)) for look in range(1, HELD_OUT_LOOKS + 1)}
+        held_out = {max(1, round(steps * look / HELD_OUT_LOOKS)) for look in range(1, HELD_OUT_LOOKS + 1)}
         at = {max(1, round(steps * share)) for share in STATISTICS_AT} if with_statistics else set()
-        return cls(held_out=frozenset(held), statistics=frozenset(at), others=frozenset(others))
+        return cls(held_out=frozenset(held_out), statistics=frozenset(at), others=frozenset(others))
 
     def is_due(self, step: int, steps: int) -> bool:
-        """True after a step at which something is looked at."""
         return step in self.held_out or step in self.statistics or step == steps
 
     def next_after(self, step: int, steps: int) -> int:
-        """The next step at which the run stops to be looked at."""
+        """The end of the next chunk, at most."""
         return min((at for at in self.held_out | self.statistics | self.others if at > step), default=steps)
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds of a step, and of all looks at what is held out in a run, once everything is compiled."""
+    """Seconds of a step, and of all held-out losses of a run."""
 
     step_s: float
     looks_s: float
 
 
 def steps_within(paces: Sequence[Pace], seconds: float) -> int:
-    """The steps of each of several runs that fit into some seconds together; at least as many as looks."""
+    """Steps of each of several runs that fit into some seconds together; at least HELD_OUT_LOOKS."""
     left = seconds - sum(pace.looks_s for pace in paces)
     return max(HELD_OUT_LOOKS, int(left / sum(pace.step_s for pace in paces)))
 
 
 def pilot(trainer: Trainer) -> Pace:
-    """The pace of a run, as a few steps and looks take here. No state changes."""
+    """Measure the pace of a run. No state changes."""
     before = trainer.state()
     trainer.get_ready()
     first_s = _seconds(lambda: trainer.run(0, 1, 1))
@@ -106,14 +99,14 @@ def pilot(trainer: Trainer) -> Pace:
     trainer.held_out_loss()
     look_s = _seconds(trainer.held_out_loss)
     trainer.restore(before)
-    # One look more: at the end what is held out is computed in bf16, too.
+    # One more: the last held-out loss is also computed in bf16.
     return Pace(step_s, (HELD_OUT_LOOKS + 1) * look_s)
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
+    start = time.perf_counter()
     work()
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 def run(
@@ -125,7 +118,7 @@ def run(
     stopped: Callable[[], bool],
     keep: Callable[[], None] = lambda: None,
 ) -> TrainRow:
-    """Take the steps that a course lacks, and return its row: a part of it where `stopped()` became true.
+    """Take the steps that a course lacks, and return its row, a partial one once `stopped()` is true.
 
     `keep` is called after each chunk of steps, with the trainer in the state after it.
     """
@@ -146,7 +139,7 @@ def run(
         until = looks.next_after(course.done, course.steps)
         _chunk(trainer, course, min(CHUNK, until - course.done))
         if not course.failure and looks.is_due(course.done, course.steps):
-            tell()  # A look takes long at first: its code is compiled. The curve does not wait for it.
+            tell()  # the first measurement compiles code, and the curve does not wait for it
             _look(trainer, course, looks)
         keep()
         tell()
@@ -155,9 +148,9 @@ def run(
 
 def _chunk(trainer: Trainer, course: Course, count: int) -> None:
     before = trainer.state()
-    began = time.perf_counter()
+    start = time.perf_counter()
     losses, norms = trainer.run(course.done, count, course.steps)
-    course.step_ms.append(1e3 * (time.perf_counter() - began) / count)
+    course.step_ms.append(1e3 * (time.perf_counter() - start) / count)
     finite = [math.isfinite(sum(row) + loss) for loss, row in zip(losses, norms, strict=True)]
     good = finite.index(False) if False in finite else count
     course.losses += losses[:good]
@@ -188,7 +181,6 @@ def _note(course: Course) -> str:
 
 
 def row_of(trainer: Trainer, course: Course) -> TrainRow:
-    """A course as a row."""
     every = max(1, math.ceil(course.steps / MOST_LOSSES))
     means = [
         of_lists.fmean(course.losses[start : start + every]) for start in range(0, len(course.losses), every)
@@ -217,7 +209,7 @@ def row_of(trainer: Trainer, course: Course) -> TrainRow:
 
 
 def quantized_gemms(trainer: Trainer, stopped: Callable[[], bool] = lambda: False) -> int:
-    """GEMMs with a quantized operand in a step: those that one forward and backward called for.
+    """Count the GEMMs of one forward and backward with a quantized operand.
 
     Raises StoppedEarly once `stopped()` is true: kernels may be compiled here.
     """
@@ -237,9 +229,9 @@ def quantized_gemms(trainer: Trainer, stopped: Callable[[], bool] = lambda: Fals
 
 
 def failed_tensor(trainer: Trainer, step: int, loss: float, norms: Sequence[float]) -> str:
-    """A sentence on step `step`, counted from 0, whose loss or gradients are not finite.
+    """A sentence on the step, counted from 0, whose loss or gradients are not finite.
 
-    The trainer is in the state before that step; forward and backward are done once more, op by op.
+    The trainer is in the state before it; forward and backward run once more, op by op.
     """
     broken: list[str] = []
 
@@ -261,8 +253,8 @@ def failed_tensor(trainer: Trainer, step: int, loss: float, norms: Sequence[floa
     return f"Step {step + 1}: {first} has numbers that are not finite, and {loss_is}. The run ended there."
 
 
-_left: dict[TrainJob, tuple[Course, list[torch.Tensor]]] = {}
-"""The run that this process left unfinished, if any."""
+_paused: dict[TrainJob, tuple[Course, list[torch.Tensor]]] = {}
+"""The unfinished run of this process, if any."""
 
 
 def measure(
@@ -272,48 +264,35 @@ def measure(
     stopped: Callable[[], bool],
     so_far: TrainRow | None = None,
 ) -> TrainRow:
-    """Train, and tell each chunk of steps with the progress.
+    """Train; progress is called with each chunk of steps.
 
-    A run that gave way goes on where this process left it. Another process begins it anew: its curve is the
-    same, bit for bit. A run whose loss is not finite comes back with its `failure`.
-
-    Raises StoppedEarly once `stopped()` is true, MemoryError where the model does not fit, ValueError and
-    Unsupported for a job that cannot be done here.
+    A run that gave way goes on in this process. Another process begins it anew: its curve is the same, bit
+    for bit. Raises StoppedEarly once `stopped()` is true, MemoryError if the model does not fit, ValueError
+    and Unsupported for a job that cannot run here.
     """
     with memory(job.size):
-        return _trained(job, progress, stopped, so_far)
-
-
-def _trained(
-    job: TrainJob, progress: Callable[..., None], stopped: Callable[[], bool], so_far: TrainRow | None
-) -> TrainRow:
-    progress(0.0, "reading the text")
-    text = installed_text()
-    progress(0.0, "making the model")
-    trainer = this_place().trainer(job, text)
-    left = _left.pop(job, None)
-    _left.clear()
-    if so_far is not None and left is not None:
-        course, state = left
-        trainer.restore(state)
-    else:
-        if not job.steps:
-            progress(0.0, "timing a few steps")
-        course = Course(steps=job.steps or steps_within([pilot(trainer)], job.seconds))
-
-    row = run(trainer, course, Looks.over(course.steps), progress=progress, stopped=stopped)
-    if not row.finished and not row.failure:
-        _left[job] = course, trainer.state()
-        raise StoppedEarly
-    return row
+        progress(0.0, "reading the text")
+        text = installed_text()
+        progress(0.0, "making the model")
+        trainer = this_place().trainer(job, text)
+        paused = _paused.pop(job, None)
+        _paused.clear()
+        if so_far is not None and paused is not None:
+            course, state = paused
+            trainer.restore(state)
+        else:
+            if not job.steps:
+                progress(0.0, "timing a few steps")
+            course = Course(steps=job.steps or steps_within([pilot(trainer)], job.seconds))
+        row = run(trainer, course, Looks.over(course.steps), progress=progress, stopped=stopped)
+        if not row.finished and not row.failure:
+            _paused[job] = course, trainer.state()
+            raise StoppedEarly
+        return row
 
 
 def warm_up(stopped: Callable[[], bool]) -> None:
-    """Do what each process needs before its first run: import torch's compiler, read the text, and compile
-    what lies between the linear layers.
-
-    Raises StoppedEarly once `stopped()` is true, and as `measure` does.
-    """
+    """Import torch's compiler, read the text, compile pieces. Raises as `measure`."""
     settle_compiler()
     import_module("torch._inductor.compile_fx")  # torch imports it with the first piece that it compiles
     text = installed_text()

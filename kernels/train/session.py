@@ -1,4 +1,4 @@
-"""The runs of one command: a pilot for all of them, then one after the other, each recorded if asked."""
+"""The runs of one command: a pilot for all of them, then one after the other."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -9,16 +9,13 @@ from kernels.progress import Bar
 from kernels.train.job import TrainJob
 from kernels.train.row import TrainRow, record_train
 from kernels.train.run import Course, Looks, Pace, pilot, run, steps_within
-from kernels.train.statistics import kept_steps, save_tensors
+from kernels.train.statistics import save_tensors, tensor_steps
 from kernels.train.step import Place, Trainer
 from kernels.train.text import file_text, installed_text
 
 
 class Session:
-    """The runs of a command line.
-
-    Raises ValueError for a text that cannot be read, and a folder in which nothing can be kept.
-    """
+    """Raises ValueError for an unreadable text and an unusable folder."""
 
     def __init__(self, options: argparse.Namespace, place: Place) -> None:
         for folder in (options.record and options.folder, options.tensors):
@@ -28,7 +25,6 @@ class Session:
         self._text = file_text(options.text) if options.text else installed_text()
 
     def rows(self, jobs: Sequence[TrainJob], seconds: float) -> Iterator[TrainRow]:
-        """The rows of all jobs, each recorded before the next begins."""
         jobs = self._with_steps(jobs, seconds)
         trainer: Trainer | None = None
         for number, job in enumerate(jobs):
@@ -42,7 +38,7 @@ class Session:
             row = self._one(
                 trainer,
                 f"{number + 1}/{len(jobs)} {job.title}",
-                keeps=number == 0,
+                saves_tensors=number == 0,
                 with_statistics=replace(job, seed=0) not in kinds,
             )
             if self._options.record:
@@ -50,7 +46,7 @@ class Session:
             yield row
 
     def _with_steps(self, jobs: Sequence[TrainJob], seconds: float) -> list[TrainJob]:
-        """The jobs, each with its steps: those that were asked for, or what a pilot finds for all of them."""
+        """A pilot finds the steps of jobs without."""
         if all(job.steps for job in jobs):
             return list(jobs)
         kinds = list(dict.fromkeys(replace(job, seed=0) for job in jobs))
@@ -62,14 +58,13 @@ class Session:
         steps = steps_within([paces[replace(job, seed=0)] for job in jobs], seconds)
         return [job if job.steps else replace(job, steps=steps) for job in jobs]
 
-    def _one(self, trainer: Trainer, title: str, *, keeps: bool, with_statistics: bool) -> TrainRow:
-        """One run. `keeps`: it is the one whose tensors are saved."""
+    def _one(self, trainer: Trainer, title: str, *, saves_tensors: bool, with_statistics: bool) -> TrainRow:
         course = Course(steps=trainer.job.steps)
-        wanted = kept_steps(course.steps) if keeps and self._options.tensors is not None else ()
-        looks = Looks.over(course.steps, with_statistics=with_statistics, others=wanted)
+        save_at = tensor_steps(course.steps) if saves_tensors and self._options.tensors is not None else ()
+        looks = Looks.over(course.steps, with_statistics=with_statistics, others=save_at)
 
         def keep() -> None:
-            if course.done in wanted and not course.failure:
+            if course.done in save_at and not course.failure:
                 save_tensors(trainer, course.done, course.steps, self._options.tensors)
 
         with Bar(title) as bar:

@@ -1,6 +1,5 @@
 """Times of a step: each recipe's captured step beside a plain bf16 loop that torch.compile makes."""
 
-import math
 import re
 import time
 from collections import Counter
@@ -26,7 +25,7 @@ _HEADER = ("model", "recipe", "ms a step", "kB/s", "× compiled bf16 loop", "qua
 
 
 def speeds(names: Iterable[str], models: Iterable[str], place: Place, text_: Text) -> Iterator[Speed]:
-    """Time the steps of recipes, by the recipe's key. Raises Unsupported without a GPU."""
+    """Raises Unsupported without a GPU."""
     if place.emulate:
         raise Unsupported("times of a step are a GPU's, and there is none here")
     names = list(names)
@@ -38,15 +37,15 @@ def speeds(names: Iterable[str], models: Iterable[str], place: Place, text_: Tex
             trainer.get_ready()
             trainer.run(0, CHUNK, CHUNK)
             best = min(_seconds(trainer) for _ in range(_ROUNDS))
-            counted = launches(trainer)
+            counts = launches(trainer)
             yield Speed(
                 model=model,
                 recipe=name,
                 step_ms=1e3 * best / CHUNK,
                 compiled_ms=compiled,
                 quantized_gemms=quantized,
-                gemm_kernels=gemm_launches(counted),
-                kernels=sum(counted.values()),
+                gemm_kernels=gemm_launches(counts),
+                kernels=sum(counts.values()),
                 machine=place.machine,
                 date=today(),
                 commit=commit(),
@@ -54,13 +53,12 @@ def speeds(names: Iterable[str], models: Iterable[str], place: Place, text_: Tex
 
 
 def _seconds(trainer: Trainer) -> float:
-    began = time.perf_counter()
+    start = time.perf_counter()
     trainer.run(0, CHUNK, CHUNK)
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 def speed_table(rows: Iterable[Speed]) -> str:
-    """A line a recipe."""
     return text(columns(map(_cells, rows), header=_HEADER))
 
 
@@ -71,12 +69,8 @@ def _cells(one: Speed) -> tuple[str, ...]:
     return (one.model, one.recipe, f"{one.step_ms:.2f}", f"{rate:.0f}", times, *counts)
 
 
-_OURS = re.compile(r"^\w*gemm_kernel$")
-"""Names of this project's kernels that multiply."""
-
-
 def launches(trainer: Trainer) -> Counter[str]:
-    """Kernels that ran in one step on a GPU, by name, as the profiler saw them. No state changes."""
+    """Kernels of one step on a GPU, by name, from the profiler. No state changes."""
     before = trainer.state()
     trainer.prepare(0, 1, 1)
     trainer.get_ready()
@@ -89,14 +83,11 @@ def launches(trainer: Trainer) -> Counter[str]:
     return Counter(event.name for event in kernels)
 
 
-def gemm_launches(counted: Counter[str]) -> int:
-    """Launches of this project's kernels that multiply."""
-    return sum(count for name, count in counted.items() if _OURS.match(name))
+def gemm_launches(counts: Counter[str]) -> int:
+    return sum(count for name, count in counts.items() if re.fullmatch(r"\w*gemm_kernel", name))
 
 
 class PlainBlock(nn.Module):
-    """Attention and SwiGLU, each behind a norm."""
-
     def __init__(self, size: Size) -> None:
         super().__init__()
         self.heads = size.heads
@@ -110,14 +101,14 @@ class PlainBlock(nn.Module):
         sequences, length, width = x.shape
         qkv = self.layers["qkv"](self.norm_attention(x))
         q, k, v = qkv.view(sequences, length, 3, self.heads, HEAD_DIM).permute(2, 0, 3, 1, 4)
-        q, k = _turned(q, cosine, sine), _turned(k, cosine, sine)
+        q, k = _rotated(q, cosine, sine), _rotated(k, cosine, sine)
         mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.layers["proj"](mixed.transpose(1, 2).reshape(sequences, length, width))
         gate, up = self.layers["gate_up"](self.norm_mlp(x)).chunk(2, -1)
         return x + self.layers["down"](functional.silu(gate) * up)
 
 
-def _turned(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
+def _rotated(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
     left, right = x.chunk(2, -1)
     return torch.cat((left * cosine - right * sine, right * cosine + left * sine), -1).to(x.dtype)
 
@@ -142,8 +133,8 @@ class PlainDecoder(nn.Module):
         return functional.cross_entropy(logits.float().flatten(0, 1), windows[:, 1:].flatten())
 
 
-def compiled_step_ms(size: Size, device: torch.device, rounds: int = 5, steps: int = 20) -> float:
-    """Milliseconds of a step of the plain loop, whole model compiled: the least of some rounds."""
+def compiled_step_ms(size: Size, device: torch.device) -> float:
+    """The least of five rounds of 20 steps of the plain loop, whole model compiled."""
     torch.manual_seed(0)
     model = PlainDecoder(size).to(device)
     keep_compiled_code()
@@ -162,12 +153,12 @@ def compiled_step_ms(size: Size, device: torch.device, rounds: int = 5, steps: i
             nn.utils.clip_grad_norm_(model.parameters(), CLIP, foreach=True)
             optimizer.step()
 
-    take(3)
-    torch.cuda.synchronize(device)
-    best = math.inf
-    for _ in range(rounds):
-        began = time.perf_counter()
-        take(steps)
         torch.cuda.synchronize(device)
-        best = min(best, (time.perf_counter() - began) / steps)
-    return 1e3 * best
+
+    def seconds() -> float:
+        start = time.perf_counter()
+        take(20)
+        return time.perf_counter() - start
+
+    take(3)
+    return 1e3 * min(seconds() for _ in range(5)) / 20

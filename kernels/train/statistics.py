@@ -1,7 +1,7 @@
-"""Statistics of a step's tensors, layer by layer: what a recipe does to x, w and dy, and to y, dx and dw.
+"""Statistics of a step's tensors, layer by layer: errors of copies of x, w and dy, and of y, dx and dw.
 
-They are taken beside the run: one more forward and backward, on windows that no step has. `save_tensors`
-keeps crops of x, w and dy in files <model>_<step>_<layer>.safetensors, each bf16[ROWS, COLUMNS].
+They come from one more forward and backward. `save_tensors` writes crops of x, w and dy to
+<model>_<step>_<layer>.safetensors, each bf16[ROWS, COLUMNS].
 """
 
 import copy
@@ -31,7 +31,7 @@ from kernels.train.step import Trainer
 
 @dataclass
 class StepTensors:
-    """What a linear layer read and gave in one step: x [tokens, in], y and dy [tokens, out]."""
+    """Tensors of a linear layer in one step: x [tokens, in], y and dy [tokens, out]."""
 
     layer: nn.Linear
     x: torch.Tensor
@@ -39,14 +39,11 @@ class StepTensors:
     dy: torch.Tensor | None = None
 
     def of(self, tensor: LayerTensor) -> torch.Tensor:
-        """x, w or dy."""
-        return {LayerTensor.X: self.x, LayerTensor.W: self.layer.weight.detach(), LayerTensor.DY: self.dy}[
-            tensor
-        ]
+        w = self.layer.weight.detach()
+        return {LayerTensor.X: self.x, LayerTensor.W: w, LayerTensor.DY: self.dy}[tensor]
 
 
 def tensors_of_a_step(trainer: Trainer) -> dict[str, StepTensors]:
-    """Tensors of every linear layer, by its name."""
     layers: dict[str, StepTensors] = {}
 
     def tap(name: str, layer: nn.Linear, x: torch.Tensor, y: torch.Tensor) -> None:
@@ -62,7 +59,6 @@ def tensors_of_a_step(trainer: Trainer) -> dict[str, StepTensors]:
 
 
 def statistics(trainer: Trainer, step: int) -> Statistics:
-    """Statistics of every layer that runs in the recipe, after `step` steps."""
     layers = {
         name: one for name, one in tensors_of_a_step(trainer).items() if isinstance(one.layer, Float8Linear)
     }
@@ -84,14 +80,12 @@ def statistics(trainer: Trainer, step: int) -> Statistics:
 
 
 def _of_copies(layers: Iterable[StepTensors], reading: Reading) -> CopyStatistics:
-    """Statistics of what one operand of a matmul is in all layers."""
     rows = [_of_copy(one, reading) for one in layers]
     columns = {name: tuple(each[name] for each in rows) for name in rows[0]}
     return CopyStatistics(tensor=reading.tensor.value, matmul=reading.matmul.name, **columns)
 
 
 def _of_copy(one: StepTensors, reading: Reading) -> dict[str, Number]:
-    """Statistics of one layer's copy, by their names."""
     operand = reading.operand
     x = one.of(reading.tensor)
     values, codes, scales = _copied(one.layer, x, reading)
@@ -114,31 +108,27 @@ def _of_copy(one: StepTensors, reading: Reading) -> dict[str, Number]:
 def _copied(
     layer: Float8Linear, x: torch.Tensor, reading: Reading
 ) -> tuple[torch.Tensor, torch.Tensor, tuple[float, float]]:
-    """Values and |codes| as numbers, [rows, columns], and the smallest and largest scale of a step's copy.
-
-    The copy has random bits of its own.
-    """
+    """Values and |codes| as numbers, [rows, columns], and the smallest and largest scale of a copy."""
     plan, operand = layer.steps.plan, reading.operand
     seeds = next(iter(random_seeds(plan, 1, x.device)), None)
     if plan.emulate:
-        copied = emulated(x, reading, seeds[reading.place] if reading.is_random else None)
-        scales = copied.scales.exact
-        codes = np.abs(operand.spec.format.decode(copied.codes)).astype(np.float32)
+        reference = emulated(x, reading, seeds[reading.place] if reading.is_random else None)
+        scales = reference.scales.exact
+        codes = np.abs(operand.spec.format.decode(reference.codes)).astype(np.float32)
         ends = float(scales.min()), float(scales.max())
-        return torch.from_numpy(copied.values()), torch.from_numpy(codes), ends
-    # Both copies are made, as in a step: the kernel that makes one alone would have to be compiled.
+        return torch.from_numpy(reference.values()), torch.from_numpy(codes), ends
+    # Quantize for both readers, as a step does: a kernel for one alone would have to be compiled.
     pair = [each for each in getattr(plan, reading.tensor.value) if each.operand is not None]
     parts = KERNELS.quantize(x, pair, seeds)[pair.index(reading)]
-    copied = from_parts(operand, parts, operand.stored(tuple(x.shape))[1])
-    levels = [level for level in (copied.scale_values, copied.outer_scale) if level is not None]
+    tensor = from_parts(operand, parts, operand.stored(tuple(x.shape))[1])
+    levels = [level for level in (tensor.scale_values, tensor.outer_scale) if level is not None]
     smallest, largest = (math.prod(end(level) for level in levels) for end in (torch.min, torch.max))
     numbers = torch.from_numpy(np.abs(np.asarray(operand.spec.format.values, np.float32))).to(x.device)
-    codes = numbers[copied.unpacked_codes().int()]
-    return copied.values(), codes, (float(smallest), float(largest))
+    return tensor.values(), numbers[tensor.unpacked_codes().int()], (float(smallest), float(largest))
 
 
 def _rotated(x: torch.Tensor, operand: Operand) -> torch.Tensor:
-    """float32: x as it is rounded, after the rotation along K, if there is one."""
+    """float32: x after the rotation along K, if there is one."""
     rotation = operand.spec.rotation
     if rotation is None:
         return x
@@ -147,13 +137,13 @@ def _rotated(x: torch.Tensor, operand: Operand) -> torch.Tensor:
     )
     along = x.T if operand.k_is_rows else x
     whole = along.shape[1] // rotation.size * rotation.size
-    turned = along[:, :whole].unflatten(1, (-1, rotation.size)) @ torch.from_numpy(matrix).to(x.device)
-    along = torch.cat((turned.flatten(1), along[:, whole:]), 1).bfloat16().float()
+    products = along[:, :whole].unflatten(1, (-1, rotation.size)) @ torch.from_numpy(matrix).to(x.device)
+    along = torch.cat((products.flatten(1), along[:, whole:]), 1).bfloat16().float()
     return along.T if operand.k_is_rows else along
 
 
 def _largest(format_: Format) -> tuple[float, float]:
-    """The largest code as a number, and the ratio to it from which a number is rounded beyond it."""
+    """The largest code as a number, and the ratio above which a number would round beyond it."""
     numbers = np.unique(np.abs(np.asarray(format_.values, np.float64)))
     numbers = numbers[np.isfinite(numbers)]
     before, last = numbers[-2:]
@@ -161,40 +151,38 @@ def _largest(format_: Format) -> tuple[float, float]:
 
 
 def _products(one: StepTensors) -> Iterator[tuple[str, Number]]:
-    """The matmul's name and the SQNR of y, dx and dw, against the fp32 product of the bf16 operands."""
+    """SQNR of y, dx and dw, by matmul, against the fp32 product of the bf16 operands."""
     layer = copy.deepcopy(one.layer)
     x = one.x.clone().requires_grad_()
     y = layer(x)
     y.backward(one.dy)
     x32, w32, dy32 = one.x.float(), one.layer.weight.detach().bfloat16().float(), one.dy.float()
-    for name, got, truth in (
+    for name, result, truth in (
         ("fprop", y.detach(), x32 @ w32.T),
         ("dgrad", x.grad, dy32 @ w32),
         ("wgrad", layer.weight.grad, dy32.T @ x32),
     ):
-        yield name, _sqnr_db(truth, got.float() - truth)
+        yield name, _sqnr_db(truth, result.float() - truth)
 
 
 def _sqnr_db(truth: torch.Tensor, error: torch.Tensor) -> Number:
-    """10 · log10(‖truth‖² / ‖error‖²); None where it is no finite number."""
+    """10 · log10(‖truth‖² / ‖error‖²), if finite."""
     signal, noise = float(truth.double().square().sum()), float(error.double().square().sum())
     return rounded(10 * math.log10(signal / noise)) if signal > 0 and 0 < noise < math.inf else None
 
 
 LAYERS = ("0.qkv", "2.gate_up", "3.proj", "5.down")
-"""An early layer, two in the middle, a late one; of each kind one."""
+"""One of each kind: an early layer, two in the middle, a late one."""
 STEPS_AT = (0.02, 0.5, 1.0)
-"""Shares of the run after which tensors are kept: while the rate rises, in the middle, at the end."""
+"""Shares of the run: while the rate rises, in the middle, at the end."""
 ROWS, COLUMNS = 1 << 7, 1 << 8
 
 
-def kept_steps(steps: int) -> tuple[int, ...]:
-    """The steps after which tensors are kept."""
+def tensor_steps(steps: int) -> tuple[int, ...]:
     return tuple(max(1, round(steps * share)) for share in STEPS_AT)
 
 
 def save_tensors(trainer: Trainer, step: int, steps: int, folder: Path) -> None:
-    """Write the crops of all LAYERS after a step. A layer that the model lacks is left out."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors_by_layer = tensors_of_a_step(trainer)
     job, machine = trainer.job, trainer.place.machine
@@ -222,9 +210,9 @@ def save_tensors(trainer: Trainer, step: int, steps: int, folder: Path) -> None:
 
 
 def _crop(whole: torch.Tensor) -> tuple[torch.Tensor, str]:
-    """Rows at equal distances, and of the columns the stretch with the largest number in these rows.
+    """Rows at equal distances, and the stretch of columns with the largest number in these rows.
 
-    Neighbors would be much alike: in the first layer, all spaces of an indented line have equal rows.
+    Neighbor rows are much alike: in the first layer, all spaces of an indented line are equal.
     """
     every = max(1, whole.shape[0] // ROWS)
     rows = whole[::every][:ROWS]

@@ -1,8 +1,8 @@
-"""One step: a batch is cut from the text, forward, backward, AdamW; on a GPU all of it is one CUDA graph.
+"""One step: a batch from the text, forward, backward, AdamW. On a GPU a step is one CUDA graph.
 
-A graph reads what changes from step to step out of memory on the device: where windows begin, the learning
-rate, and the number of the step within its chunk. Before a chunk of steps those are copied there at once.
-Losses and gradients' norms stay on the device until the chunk is done, so no step waits for the host.
+The graph reads starts of windows, the learning rate, and the number of the step within its chunk from memory
+on the device, copied once a chunk. Losses and gradients' norms stay there until the end of the chunk, so no
+step waits for the host.
 """
 
 import math
@@ -23,18 +23,18 @@ from kernels.train.model import Decoder, Tap
 from kernels.train.text import Text, check_length, held_out_starts, window_starts
 
 CHUNK = 50
-"""Steps between two looks at their losses."""
+"""Steps between two copies of losses to the host."""
 WARM_UP, LAST_RATE = 0.1, 0.1
-"""Share of steps in which the learning rate rises; the share of it that is left at the end."""
+"""Share of steps in which the learning rate rises; share of the rate at the end."""
 BETAS, DECAY, CLIP = (0.9, 0.95), 0.1, 1.0
 HELD_OUT_BATCHES = 24
 _WARM_STEPS = 2
 OBSERVED_SEED = MAX_SEED + 1
-"""The seed of windows that are looked at beside a run: no run has it."""
+"""Seed of Trainer.observe: no run has it."""
 
 
 def rate_at(step: int, steps: int, most: float) -> float:
-    """The learning rate of a step: it rises for a tenth of them, then falls along a cosine to a tenth."""
+    """The learning rate: a linear rise, then a cosine."""
     rising = max(1, round(WARM_UP * steps))
     if step < rising:
         return most * (step + 1) / rising
@@ -44,14 +44,14 @@ def rate_at(step: int, steps: int, most: float) -> float:
 
 @dataclass(frozen=True)
 class Place:
-    """A device, as torch and as rows have it. `emulate`: by the reference's rules."""
+    """A device, and the machine of its rows. emulate: by the reference's rules."""
 
     device: torch.device
     machine: Machine
     emulate: bool
 
     def trainer(self, job: TrainJob, text: Text) -> "Trainer":
-        """A trainer here. Raises ValueError for a text that is too short, Unsupported for what cannot run."""
+        """Raises ValueError for a text that is too short, Unsupported for a model that needs a GPU."""
         if self.emulate and job.model != ON_CPU:
             raise Unsupported(
                 f"there is no CUDA GPU here: only the model {ON_CPU} is trained, by the reference's rules, "
@@ -62,7 +62,7 @@ class Place:
 
 
 def this_place() -> Place:
-    """The GPU in use, or else the CPU. Raises Unsupported for a GPU that has no kernels."""
+    """The GPU in use, else the CPU. Raises Unsupported for a GPU without kernels."""
     if interpreting() or not torch.cuda.is_available():
         versions = {"python": python_version(), "torch": str(torch.__version__)}
         machine = Machine(name="CPU, by the reference's rules", capability=None, versions=versions)
@@ -73,13 +73,10 @@ def this_place() -> Place:
 
 
 def usual_model(place: Place) -> str:
-    """The size that is trained unless another one is asked for."""
     return ON_CPU if place.emulate else next(iter(SIZES))
 
 
 class Trainer:
-    """A model, its optimizer and its text in one place. On a GPU a step is captured at the first one."""
-
     def __init__(self, job: TrainJob, text: Text, place: Place) -> None:
         device = place.device
         self.job, self.text, self.place, self.device = job, text, place, device
@@ -101,11 +98,13 @@ class Trainer:
         self._at = torch.zeros(1, dtype=torch.int64, device=device)
         self._held_loss = torch.zeros((), device=device)
         self._graphs: dict[str, torch.cuda.CUDAGraph] = {}
-        self._carried = self._carried_tensors()
+        states = [self._optimizer.state[parameter] for parameter in self._parameters]
+        self._moments = [state[name] for state in states for name in ("exp_avg", "exp_avg_sq", "step")]
+        self._carried = [*(parameter.detach() for parameter in self._parameters), *self._moments]
         self.restart(job.seed)
 
     def _new_optimizer(self) -> torch.optim.AdamW:
-        """AdamW with its moments in place; norms do not decay."""
+        """AdamW after one step, so that its moments exist. Norms do not decay."""
         groups = [
             {"params": [p for p in self._parameters if p.ndim > 1], "weight_decay": DECAY},
             {"params": [p for p in self._parameters if p.ndim == 1], "weight_decay": 0.0},
@@ -119,18 +118,9 @@ class Trainer:
         optimizer.zero_grad(set_to_none=True)
         return optimizer
 
-    def _carried_tensors(self) -> list[torch.Tensor]:
-        """What a step changes beside the generator: weights, moments, counts of steps."""
-        moments = [
-            self._optimizer.state[parameter][name]
-            for parameter in self._parameters
-            for name in ("exp_avg", "exp_avg_sq", "step")
-        ]
-        return [*(parameter.detach() for parameter in self._parameters), *moments]
-
     def restart(self, seed: int) -> None:
         """Go back to the first step, with the first weights of a seed."""
-        for each in self._carried[len(self._parameters) :]:
+        for each in self._moments:
             each.zero_()
         self.model.start(seed)
         self._generator.manual_seed(seed)
@@ -138,14 +128,14 @@ class Trainer:
 
     @property
     def _generator(self) -> torch.Generator:
-        """torch's own generator of the device: it draws the bits of stochastic rounding."""
+        """It draws the bits of stochastic rounding."""
         if self.device.type != "cuda":
             return torch.default_generator
         return torch.cuda.default_generators[self.device.index or 0]
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Leave the run's random bits as they were, whatever is drawn inside."""
+        """Restore the generator at the end."""
         state = self._generator.get_state()
         try:
             yield
@@ -157,7 +147,7 @@ class Trainer:
         return [*(each.clone() for each in self._carried), self._generator.get_state()]
 
     def restore(self, state: Sequence[torch.Tensor]) -> None:
-        """Take a state. Raises ValueError for that of another model."""
+        """Raises ValueError for another model's state."""
         *tensors, generator = state
         if [each.shape for each in tensors] != [each.shape for each in self._carried]:
             raise ValueError("this state is of another model")
@@ -166,14 +156,14 @@ class Trainer:
         self._generator.set_state(generator.cpu())
 
     def run(self, first: int, count: int, steps: int) -> tuple[list[float], list[list[float]]]:
-        """Losses, and norms of all gradients, of `count` steps from step `first` on; at most CHUNK."""
+        """Losses, and norms of all gradients, of at most CHUNK steps."""
         self.prepare(first, count, steps)
         for _ in range(count):
             self.step()
         return self._losses[:count].tolist(), self._norms[:count].tolist()
 
     def prepare(self, first: int, count: int, steps: int) -> None:
-        """Copy to the device what these steps read."""
+        """Copy starts of windows and rates to the device."""
         size = self.job.size_data
         starts = window_starts(self.text, self.seed, first, count, size.sequences, size.length)
         rates = [rate_at(step, steps, size.rate) for step in range(first, first + count)]
@@ -182,34 +172,32 @@ class Trainer:
         self._at.zero_()
 
     def step(self) -> None:
-        """Take the next step of those that were prepared."""
+        """Take the next prepared step."""
         self._replay("step", self._step)
 
     def held_out_loss(self, *, plain: bool = False) -> float:
-        """Nats a byte on what is held out; `plain`: with every layer in bf16. No state changes."""
-        self.model.eval()
+        """Nats a byte on held-out text; plain: with every layer in bf16. No state changes."""
         self._at.zero_()
         self._held_loss.zero_()
         with self.beside():
+            self.model.plain = plain
             for _ in range(len(self._held_starts)):
                 if plain:
-                    self.model.plain = True
                     self._held_step()
-                    self.model.plain = False
                 else:
                     self._replay("held out", self._held_step)
-        self.model.train()
+            self.model.plain = False
         return float(self._held_loss) / len(self._held_starts)
 
     def get_ready(self) -> None:
-        """Capture a step, so that the first one takes no longer than the others. No state changes."""
+        """Capture a step on a GPU. No state changes."""
         if self.device.type == "cuda" and "step" not in self._graphs:
             self._graphs["step"] = self._captured(self._step)
 
     def observe(self, tap: Tap, first: int | None = None) -> None:
-        """Forward and backward once more beside the run, op by op; `tap` sees layers. No state changes.
+        """Run forward and backward op by op with a tap on the model. No state changes.
 
-        The batch is that of step `first`, or else one of a draw that no step has.
+        The batch is that of step `first`, by default one of no step.
         """
         seed, number = (OBSERVED_SEED, 0) if first is None else (self.seed, first)
         size = self.job.size_data
@@ -244,13 +232,13 @@ class Trainer:
         self._at.add_(1)
 
     def _held_step(self) -> None:
-        # With gradients on, so that pieces run as they are compiled for a step.
+        # Gradients stay on, so that pieces run as compiled for a step.
         loss = self.model.loss(self._cut(self._held_bytes, self._held_starts.index_select(0, self._at)[0]))
         self._held_loss.add_(loss.detach())
         self._at.add_(1)
 
     def _replay(self, name: str, work: Callable[[], Any]) -> None:
-        """Do work: on a GPU as a graph, which is captured at the first call."""
+        """On a GPU, the first call captures a graph."""
         if self.device.type != "cuda":
             work()
             return
@@ -259,7 +247,7 @@ class Trainer:
         self._graphs[name].replay()
 
     def _captured(self, work: Callable[[], Any]) -> torch.cuda.CUDAGraph:
-        """A graph of work, which leaves everything as it was."""
+        """No state changes."""
         changed = [*self._carried, self._at, self._held_loss, self._rate]
         before = [each.clone() for each in changed]
         random = self._generator.get_state()
@@ -272,7 +260,7 @@ class Trainer:
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         self._at.zero_()
-        # Other threads of a worker may ask for memory meanwhile.
+        # thread_local: other threads of a worker may allocate memory meanwhile.
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             work()
         for own, saved in zip(changed, before, strict=True):

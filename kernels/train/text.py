@@ -1,7 +1,7 @@
 """The text that a model learns to predict, byte by byte: sources of an installed package, or a file.
 
-Whole files are held out, since code repeats itself: a file that was trained on is no test. Tests of the
-package are left out. What is read is told by its sha256, so that two machines know that they read the same.
+Whole files are held out, since code repeats itself. Tests of the package are left out. Its sha256 shows that
+two machines read the same text.
 """
 
 import hashlib
@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from kernels.train.row import TextUsed
 
 PACKAGE = "sympy"
-"""It is installed wherever torch is; its sources are 16 MB, of many authors, under a BSD license."""
+"""torch requires it; its sources are 16 MB, of many authors, under a BSD license."""
 ONE_IN = 20
-"""One file of so many is held out; of a single file, this part at its end."""
+"""One of so many files is held out; of a single file, this part at its end."""
 _LEFT_OUT = ("test", "tests", "testing", "benchmarks")
 _BETWEEN = b"\n"
 
 
 @dataclass(frozen=True)
 class Text:
-    """Bytes to learn from, uint8[train] and uint8[held out], and where they are from."""
+    """Bytes to learn from and held-out bytes."""
 
     used: TextUsed
     train: NDArray[np.uint8]
@@ -35,7 +35,7 @@ class Text:
 
 @cache
 def installed_text(package: str = PACKAGE) -> Text:
-    """Sources of an installed package in the order of their paths. Raises ValueError where it has none."""
+    """Raises ValueError for a package that is not installed."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise ValueError(f"the text is the sources of {package}, which is not installed here")
@@ -44,10 +44,9 @@ def installed_text(package: str = PACKAGE) -> Text:
 
 
 def folder_text(top: Path, name: str, origin: str) -> Text:
-    """All .py files below a folder but tests. Raises ValueError where there are too few to hold any out."""
+    """All .py files below a folder but tests. Raises ValueError for too few."""
     paths = sorted(top.rglob("*.py"), key=lambda path: path.relative_to(top).as_posix())
-    wanted = [path for path in paths if not _is_test(path.relative_to(top))]
-    contents = [path.read_bytes() for path in wanted]
+    contents = [path.read_bytes() for path in paths if not _is_test(path.relative_to(top))]
     contents = [each for each in contents if each]
     if len(contents) < ONE_IN:
         raise ValueError(f"a text has at least {ONE_IN} files with something in them, got {len(contents)}")
@@ -57,7 +56,7 @@ def folder_text(top: Path, name: str, origin: str) -> Text:
 
 
 def file_text(path: Path) -> Text:
-    """A file of the reader's; its end is held out. Raises ValueError where it cannot be read."""
+    """A file; its end is held out. Raises ValueError if it cannot be read."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -87,7 +86,7 @@ def _is_test(path: Path) -> bool:
 
 
 def check_length(text: Text, sequences: int, length: int) -> None:
-    """Raise ValueError where a text is too short for one batch of windows, in either part."""
+    """Raise ValueError if either part of a text is too short for one batch of windows."""
     needed = {"to learn from": (text.train, length + 1), "held out": (text.held_out, sequences * length + 1)}
     for part, (part_bytes, least) in needed.items():
         if len(part_bytes) < least:
@@ -97,19 +96,19 @@ def check_length(text: Text, sequences: int, length: int) -> None:
 
 
 def window_starts(text: Text, seed: int, first: int, steps: int, sequences: int, length: int) -> NDArray:
-    """int64[steps, sequences]: where the windows of some steps begin, drawn anew for each step.
+    """int64[steps, sequences]: starts of windows.
 
-    Each step's draw depends on the seed and its own number alone, so that a run that goes on draws the same.
+    Each step's draw depends on the seed and its own number alone, so that a resumed run draws the same.
     """
     most = len(text.train) - length
-    drawn = [
+    draws = [
         np.random.default_rng((seed, step)).integers(0, most, sequences, dtype=np.int64)
         for step in range(first, first + steps)
     ]
-    return np.stack(drawn) if drawn else np.empty((0, sequences), np.int64)
+    return np.stack(draws)
 
 
 def held_out_starts(text: Text, sequences: int, length: int, most: int) -> NDArray[np.int64]:
-    """int64[batches, sequences]: windows side by side from the start of what is held out, `most` batches."""
+    """int64[batches, sequences]: starts of windows side by side in the held-out text."""
     batches = min(most, (len(text.held_out) - 1) // (sequences * length))
     return np.arange(batches * sequences, dtype=np.int64).reshape(batches, sequences) * length

@@ -1,14 +1,15 @@
-"""Changes of a recipe or of a run that one tries: some break the run, some show nothing at this size.
+"""Changes of a recipe or of a run: some break the run, some show nothing at this size.
 
-Each is data: a published recipe with a field replaced, or a switch of the run. Nothing here computes.
+Each is data: a published recipe with a field replaced, or a switch of the run.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import product
 
 from fp8core.formats import FORMATS
-from fp8core.linear import MATMULS, LayerTensor, Matmul
+from fp8core.linear import MATMULS, LayerTensor, Matmul, Side
 from fp8core.recipes import RECIPES, MatmulSpec, OperandSpec, Recipe
 from fp8core.recipes.recipe import Family
 from fp8core.recipes.short import FAST
@@ -22,7 +23,7 @@ Change = Callable[[OperandSpec], OperandSpec]
 
 
 class Shows(Enum):
-    """What a change is expected to do to the loss of a small model."""
+    """Expected effect on the loss of a small model."""
 
     BREAKS = "breaks"
     NOTHING = "shows nothing"
@@ -30,10 +31,9 @@ class Shows(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """A run that differs from another in one thing.
+    """A run (`job`) that differs from another (`beside`) in one thing.
 
-    job: the run. beside: the run that it is compared with. assets/loss.toml has the reason, and who found it
-    at scale.
+    assets/loss.toml has the reason, and who saw it at scale.
     """
 
     name: str
@@ -43,34 +43,26 @@ class Variant:
     beside: TrainJob
 
 
-def _changed(recipe: Recipe, title: str, *changes: tuple[Matmul, LayerTensor, Change]) -> Recipe:
-    """A recipe of one's own: a published one with some of its operands replaced."""
-    specs = {name: recipe.spec(matmul) for name, matmul in MATMULS.items()}
-    for matmul, tensor, change in changes:
-        side = matmul.side_of(tensor)
-        old = side and specs[matmul.name].operand(side)
-        if side is None or old is None:
-            raise ValueError(f"{matmul.title} of {recipe.title} has no quantized {tensor.value}")
-        specs[matmul.name] = replace(specs[matmul.name], **{side.value.lower(): change(old)})
-    return _own(recipe, title, **specs)
-
-
 def _own(recipe: Recipe, title: str, **specs: MatmulSpec) -> Recipe:
     return replace(recipe, name=OWN_NAME, title=title, family=Family.OWN, remark="", **specs)
 
 
-_FPROP, _DGRAD, _WGRAD = MATMULS.values()
-_X, _W, _DY = LayerTensor.X, LayerTensor.W, LayerTensor.DY
-_GRADIENTS = ((_DGRAD, _DY), (_WGRAD, _DY))
-_ALL = ((_FPROP, _X), (_FPROP, _W), (_DGRAD, _DY), (_DGRAD, _W), (_WGRAD, _DY), (_WGRAD, _X))
+def _changed(recipe: Recipe, title: str, operands: Sequence[tuple[Matmul, Side]], change: Change) -> Recipe:
+    specs = {}
+    for name, matmul in MATMULS.items():
+        spec = recipe.spec(matmul)
+        sides = [side for each, side in operands if each is matmul]
+        specs[name] = replace(spec, **{side.value.lower(): change(spec.operand(side)) for side in sides})
+    return _own(recipe, title, **specs)
 
 
-def _each(places: tuple[tuple[Matmul, LayerTensor], ...], change: Change) -> list:
-    return [(matmul, tensor, change) for matmul, tensor in places]
+_ALL = tuple(product(MATMULS.values(), Side))
+_FPROP, _WGRAD = _ALL[:2], _ALL[4:]
+_GRADIENTS = tuple((matmul, side) for matmul, side in _ALL if matmul.operand(side) is LayerTensor.DY)
 
 
 def _unscaled(spec: OperandSpec) -> OperandSpec:
-    """A scale of 1 for every tensor whose amax is a code: amax counts as the largest code at least."""
+    """A scale of at least 1: amax counts as the largest code at least."""
     return replace(spec, scale_rule=replace(spec.scale_rule, amax_floor=spec.format.max))
 
 
@@ -88,14 +80,8 @@ def _floor(spec: OperandSpec) -> OperandSpec:
     return replace(spec, scale_rule=E8M0_FLOOR)
 
 
-def _plain(spec: OperandSpec) -> OperandSpec:
+def _unrotated(spec: OperandSpec) -> OperandSpec:
     return replace(spec, rotation=None)
-
-
-def _unrotated(recipe: Recipe, title: str) -> Recipe:
-    """Both operands of a matmul lose their rotation in one go."""
-    wgrad = replace(recipe.wgrad, a=_plain(recipe.wgrad.a), b=_plain(recipe.wgrad.b))
-    return _own(recipe, title, wgrad=wgrad)
 
 
 def _run(recipe: Recipe | str, **switches: bool) -> TrainJob:
@@ -118,21 +104,21 @@ VARIANTS = {
             name="unscaled_gradients",
             title="Gradients without a scale",
             shows=Shows.BREAKS,
-            job=_run(_changed(_E4M3, "Unscaled gradients", *_each(_GRADIENTS, _unscaled))),
+            job=_run(_changed(_E4M3, "Unscaled gradients", _GRADIENTS, _unscaled)),
             beside=_run("per_tensor_e4m3"),
         ),
         Variant(
             name="stochastic_fprop",
             title="Stochastic rounding in Fprop",
             shows=Shows.BREAKS,
-            job=_run(_changed(_NVFP4, "NVFP4, random Fprop", *_each(_ALL[:2], _random))),
+            job=_run(_changed(_NVFP4, "NVFP4, random Fprop", _FPROP, _random)),
             beside=_run("nvfp4"),
         ),
         Variant(
             name="one_scale_e2m1",
             title="One scale a tensor for e2m1",
             shows=Shows.BREAKS,
-            job=_run(_changed(_HYBRID, "e2m1, one scale", *_each(_ALL, _one_scale))),
+            job=_run(_changed(_HYBRID, "e2m1, one scale", _ALL, _one_scale)),
             beside=_run("nvfp4"),
         ),
         Variant(
@@ -146,7 +132,7 @@ VARIANTS = {
             name="mx_floor",
             title="MX scales rounded down",
             shows=Shows.NOTHING,
-            job=_run(_changed(_MXFP4, "MXFP4, floor", *_each(_ALL, _floor))),
+            job=_run(_changed(_MXFP4, "MXFP4, floor", _ALL, _floor)),
             beside=_run("mxfp4"),
         ),
         Variant(
@@ -167,9 +153,9 @@ VARIANTS = {
             name="no_rotation",
             title="NVFP4 without its rotation",
             shows=Shows.NOTHING,
-            job=_run(_unrotated(_NVFP4, "NVFP4, not rotated")),
+            job=_run(_changed(_NVFP4, "NVFP4, not rotated", _WGRAD, _unrotated)),
             beside=_run("nvfp4"),
         ),
     )
 }
-"""All changes, by name: those that break first."""
+"""Those that break come first."""

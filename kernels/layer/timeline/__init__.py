@@ -2,6 +2,6 @@
 
 row.py      job (TimelineJob), result (LayerRow) and recorded rows
 ways.py     the ways to run a step; casts.py: FP8 by torch's operations
-trace.py    kernels from torch's profile, each with its purpose
+trace.py    kernels from torch's profile
 measure.py  all ways in turns, then each kernel by kernel
 """

@@ -1,7 +1,6 @@
-"""Casts to FP8 in torch's operations: amax, scale, multiply, clamp, cast, transpose.
+"""Casts to FP8 in torch's operations, with the recipe's tiles, formats and scale rule.
 
-They follow the recipe's tiles, formats and scale rule, like most code elsewhere. They are no reference: the
-last bit of a scale may differ from fp8core's.
+They are no reference: the last bit of a scale may differ from fp8core's.
 """
 
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ _FITS = (Fit.NEAREST, Fit.ROUND_UP)
 
 
 class Cast(NamedTuple):
-    """A cast as plain numbers for torch.compile. mn, k: extents of a tile, 0 for a whole dim."""
+    """Plain numbers for torch.compile. mn, k: extents of a tile, 0 for a whole dim."""
 
     mn: int
     k: int
@@ -36,7 +35,7 @@ class Cast(NamedTuple):
 
 
 class TorchCopy(NamedTuple):
-    """Codes float8[mn, K], scales float32[mn_tiles, k_tiles], and this step's amax under a delayed scale."""
+    """Codes float8[mn, K], scales float32[mn_tiles, k_tiles], and amax under a delayed scale."""
 
     codes: torch.Tensor
     scale: torch.Tensor
@@ -44,7 +43,7 @@ class TorchCopy(NamedTuple):
 
 
 def _cast_of(reading: Reading) -> Cast | None:
-    """The cast of a reading; None for bf16. Raises Unsupported for formats and rules unknown to torch."""
+    """None for bf16. Raises Unsupported for formats and rules unknown to torch."""
     operand = reading.operand
     if operand is None:
         return None
@@ -80,7 +79,7 @@ class Casts(NamedTuple):
     def of(cls, readings: Sequence[Reading], shape: Sequence[int]) -> "Casts":
         """Casts of a tensor [rows, columns] for one reading or two.
 
-        Raises Unsupported where torch has no cast, and for a tile that would end outside the tensor.
+        Raises Unsupported if torch has no cast, or a tile would end outside the tensor.
         """
         first, second = [*map(_cast_of, readings), None][:2]
         for cast in filter(None, (first, second)):
@@ -96,9 +95,9 @@ class Casts(NamedTuple):
 
 
 def cast_both(x: torch.Tensor, casts: Casts, last: torch.Tensor | None = None) -> list[TorchCopy | None]:
-    """A copy of x [rows, columns] for each cast; None for bf16. The second of shared codes is a transpose.
+    """A copy of x [rows, columns] for each cast. The second of shared codes is a transpose of the first.
 
-    `last` float32[1]: the amax of earlier steps, for a delayed scale.
+    last: float32[1], the amax of earlier steps, for a delayed scale.
     """
     first = None if casts.first is None else _cast(x, casts.first, last)
     if first is not None and casts.shared:
@@ -121,7 +120,6 @@ def _cast(x: torch.Tensor, cast: Cast, last: torch.Tensor | None) -> TorchCopy:
 
 
 def as_operand(codes: torch.Tensor, scale: torch.Tensor, operand: Operand) -> QuantizedTensor:
-    """The copy as an operand of torch's own matmuls."""
     return QuantizedTensor.of(operand, codes.view(torch.uint8), scale.t().contiguous(), codes.shape[1])
 
 
@@ -133,7 +131,6 @@ def values(codes: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
 
 
 def swiglu(gate_up: torch.Tensor) -> torch.Tensor:
-    """silu(gate) · up in bf16."""
     gate, up = gate_up.chunk(2, dim=1)
     return torch.nn.functional.silu(gate) * up
 

@@ -25,7 +25,7 @@ _SETTLE_US = 250_000.0
 _READY, _TIMED = 0.4, 0.8
 _EAGER = ", eager"
 Progress = Callable[..., None]
-"""Called with the finished share of a part, a note, and a timeline with a new row, if any."""
+"""Called with the finished share, a note, and a timeline with a new row, if any."""
 PARTS = (
     (0.5, (Way.BF16, Way.OURS, Way.OURS_KEPT, Way.BOUND)),
     (0.65, (Way.NAIVE,)),
@@ -33,8 +33,7 @@ PARTS = (
 )
 """Ways that take turns in one run, and the share of a worker's job after them.
 
-torch.compile takes longer than all timing, and casts by torch's operations run for longer than all other
-steps together: both come later.
+torch.compile takes longer than all timing, and casts by torch's operations longer than all other steps.
 """
 
 
@@ -46,11 +45,10 @@ def measure(
     so_far: Timeline | None = None,
     parts: Sequence[tuple[float, Sequence[Way]]] = PARTS,
 ) -> Timeline:
-    """Time a job's ways, those of a part in turns with bf16. A way that cannot run is left out with a reason.
+    """Time a job's ways, those of a part in turns with bf16. Those of `so_far` are not timed again.
 
-    Progress is called with each new row. Ways of `so_far` are not timed again. Raises Unsupported without a
-    GPU, StoppedEarly once `stopped()` is true, Impossible for a time that the GPU cannot reach, and
-    MemoryError.
+    A way that cannot run is left out with a reason. Raises Unsupported without a GPU, StoppedEarly once
+    `stopped()` is true, Impossible for a time that the GPU cannot reach, and MemoryError.
     """
     require_gpu()
     timeline, start = so_far or Timeline(job=job, rows=()), 0.0
@@ -72,7 +70,6 @@ def measure(
 
 
 def _with_rows(ways: Sequence[Way], timeline: Timeline, tensors: Tensors, tell: Progress) -> Timeline:
-    """The timeline with rows of these ways, in turns with bf16."""
     job, known = timeline.job, {one.way for one in (*timeline.rows, *timeline.left_out)}
     new = [way for way in Way if way in (Way.BF16, *ways) and way not in known]
     if not new:
@@ -124,18 +121,16 @@ class _EagerTurn:
         self._steps = replays(turn_us, run_us(one.run, 2) / 2)
 
     def times_us(self) -> list[float]:
-        """The mean over the turn."""
         return [run_us(self._run, self._steps) / self._steps]
 
     def load(self) -> Gauges:
-        """Nothing: only the graph's is read."""
         return Gauges()
 
 
 def _times(
     job: TimelineJob, contenders: Sequence[Ready], tell: Progress
 ) -> tuple[dict[str, Timing], dict[Way, str]]:
-    """Times of all ways in turns, each eager and in a graph; reasons why a way has no graph."""
+    """Times by name, and reasons why a way has no graph."""
     turn_us, refusals = job.turn_ms * 1e3, {}
     turns: list[Turn] = []
     for one in contenders:
@@ -199,7 +194,7 @@ def _kernels(one: Ready, *, captured: bool) -> tuple[tuple[KernelRun, ...], bool
 
 
 def _several(run: Callable[[], object]) -> list[Ran]:
-    """Runs on the GPU of several steps in a row, once the clock has settled."""
+    """Several steps in a row, once the clock has settled."""
     for _ in range(replays(_SETTLE_US, run_us(run, 1))):
         run()
     return ran(profiled(lambda: [run() for _ in range(_PROFILED)]))

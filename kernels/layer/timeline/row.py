@@ -1,4 +1,4 @@
-"""A block's step in one way, kernel by kernel (LayerRow), and its job (TimelineJob): plain data, no torch.
+"""A block's step in one way, kernel by kernel (LayerRow), and its job (TimelineJob), without torch.
 
 Recorded rows lie in assets/layer/<gpu>.jsonl.
 """
@@ -15,7 +15,7 @@ from kernels.measure.rows import Recorded, Timing
 from kernels.typed import Count, Positive, check_known, check_whole
 
 CLOCK = "torch.profiler (CUPTI)"
-"""The source of kernels' times."""
+"""Source of kernels' times."""
 _LARGEST = 1 << 18
 
 
@@ -35,7 +35,7 @@ class Block(Enum):
 
 
 class Way(Enum):
-    """A way to run a step. BOUND only multiplies quantized operands: no fp8 step can be much faster.
+    """A way to run a step. BOUND only multiplies quantized operands.
 
     OURS_KEPT is OURS between two optimizer steps, with the copies of weights of the first microbatch.
     """
@@ -64,7 +64,7 @@ _TITLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class TimelineJob:
-    """Time a block's forward and backward in a recipe. Several ways take turns in one run.
+    """Time a block's forward and backward in a recipe, in several ways.
 
     turn_ms: of a way in each of the `rounds`. Raises ValueError for a field out of range.
     """
@@ -91,7 +91,6 @@ class TimelineJob:
 
     @property
     def flop(self) -> int:
-        """FLOP of all matmuls of a step."""
         weights = 3 if self.block is Block.MLP else 1
         return 6 * weights * self.tokens * self.in_ * self.out
 
@@ -109,8 +108,6 @@ class TimelineJob:
 
 
 class Phase(Enum):
-    """Half of a step."""
-
     FORWARD = "forward"
     BACKWARD = "backward"
 
@@ -118,7 +115,7 @@ class Phase(Enum):
 class Role(Enum):
     """Purpose of a kernel.
 
-    - PASS: prepares an operand for its matmul, as by decoding codes that no tensor core takes.
+    - PASS: prepares an operand for its matmul, such as decoding codes that no tensor core takes.
     - QUANTIZE: computes an amax, codes or scales, or transposes codes.
     - FUSED: computes an activation and quantizes it in one pass.
     """
@@ -136,11 +133,9 @@ class KernelRun:
     """One kernel of a step.
 
     - name: the profiler's. what: in words, such as "quantize dy for Dgrad and Wgrad".
-    - start_us: from the start of the step's first kernel. A kernel that was launched early and waits for the
-      one before it counts from the end of that one.
-    - bytes: operands read once and results written once; None where nobody counted them.
-    - flop: of a matmul, else None.
-    - piece_bytes: bytes of the piece of the step that ends with this kernel, such as one tensor's quantizing.
+    - start_us: from the first kernel's start. A kernel that waits for the one before it starts at its end.
+    - bytes: operands read once and results written once, if counted. flop: of a matmul.
+    - piece_bytes: of the piece of the step that ends with this kernel, such as one tensor's quantizing.
       None within a piece, and in older rows.
     """
 
@@ -171,8 +166,7 @@ class KernelRun:
 class LayerRow(Recorded):
     """One way of a TimelineJob. Rows with equal `bf16` took turns in one run with bf16.
 
-    - kernels: of one step in their order, with median times over several steps; in a CUDA graph if
-      `in_graph`, else launched one by one.
+    - kernels: of one step, with median times over several; in a CUDA graph if `in_graph`.
     - eager: wall time of a step launched from Python, which waits for the GPU only at its end. graph: of its
       replays as one CUDA graph; None if it could not be captured, and `note` says why.
     - bf16: the bf16 step of this run, in a graph. A row of bf16 has that of its first run.
@@ -205,7 +199,7 @@ class LayerRow(Recorded):
 
     @cached_property
     def own_us(self) -> tuple[float, ...]:
-        """Times of the kernels without overlap: one may start early, and wait for those before it."""
+        """Times of the kernels without overlap: one may start early, and wait."""
         times, end = [], 0.0
         for kernel in self.kernels:
             times.append(max(0.0, kernel.end_us - max(kernel.start_us, end)))
@@ -219,7 +213,7 @@ class LayerRow(Recorded):
 
     @property
     def step_us(self) -> float:
-        """Wall time of the step, of the graph if there is one."""
+        """Of the graph if there is one."""
         return (self.graph or self.eager).median_us
 
     @property
@@ -233,7 +227,7 @@ class LayerRow(Recorded):
 
     @property
     def bytes(self) -> int | None:
-        """Sum of the kernels' bytes; None if one was not counted."""
+        """Sum over kernels; None if one was not counted."""
         counts = [kernel.bytes for kernel in self.kernels]
         return None if None in counts else sum(counts)
 
@@ -256,7 +250,7 @@ class Timeline:
 
 
 def _possible(row: LayerRow) -> LayerRow:
-    """Return the row. Raises as `of_a_gpu`, and Impossible for a step faster than the datasheet."""
+    """Raises as `of_a_gpu`, and Impossible for a step faster than the datasheet."""
     fault = datasheet_limits(of_a_gpu(row).gpu).fault(row.job.flop / row.step_us / 1e6)
     if fault:
         raise Impossible(fault)

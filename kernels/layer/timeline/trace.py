@@ -1,7 +1,7 @@
 """Kernels from torch's profile: start and time of each, and the piece of a step that launched it.
 
-A step runs once with a mark around each piece, which waits for the GPU at both its ends: its kernels run
-within. torch.profiler exports Chrome's trace format, with times in microseconds.
+A step runs once with a mark around each piece, which waits for the GPU at both its ends. torch.profiler
+exports Chrome's trace format, with times in microseconds.
 """
 
 import json
@@ -26,9 +26,8 @@ _PREFIX = "fp8 explorer, piece "
 _KERNEL, _MEMORY = "kernel", ("gpu_memset", "gpu_memcpy")
 _MARK = "user_annotation"
 _AMAX = "amax_kernel"
-"""End of the name of a pass for the amax."""
 _FILL, _TORCH_FILL = "Mem", "FillFunctor<"
-"""Names of fills and copies of memory: CUPTI's begin so, torch's kernels that fill contain the second."""
+"""CUPTI's fills and copies of memory begin with Mem; torch's kernels that fill contain the second."""
 _LONGEST_NAME = 120
 _LEAST_US = 1e-3
 
@@ -37,8 +36,8 @@ _LEAST_US = 1e-3
 class Piece:
     """A piece of a step, with one kernel or several.
 
-    - read, written: bytes of operands and results; None where nobody counted them.
-    - flop: of a matmul. phase: by default that of the piece around it.
+    - read, written: bytes of operands and results, if counted. flop: of a matmul.
+    - phase: by default that of the piece around it.
     """
 
     what: str
@@ -54,7 +53,7 @@ class Piece:
 
 
 class Pieces:
-    """The pieces of a step, each marked in torch's profile."""
+    """Pieces of a step, each marked in torch's profile."""
 
     def __init__(self) -> None:
         self.every: list[Piece] = []
@@ -62,7 +61,6 @@ class Pieces:
 
     @contextmanager
     def __call__(self, piece: Piece) -> Iterator[Piece]:
-        """Mark what runs inside."""
         if piece.phase is None and self._open:
             piece.phase = self._open[-1].phase
         mark = f"{_PREFIX}{len(self.every)}"
@@ -81,12 +79,11 @@ class Pieces:
         return self._open[-1] if self._open else None
 
     def of(self, mark: str) -> Piece | None:
-        """The piece of a mark; None for any other name."""
         return self.every[int(mark.removeprefix(_PREFIX))] if mark.startswith(_PREFIX) else None
 
 
 class EachOperation(TorchDispatchMode):
-    """Makes each of torch's operations, which is one kernel, a piece of its own within its piece."""
+    """Makes each of torch's operations, which is one kernel, a piece within its piece."""
 
     def __init__(self, pieces: Pieces) -> None:
         super().__init__()
@@ -121,7 +118,7 @@ def bytes_of(things: Any) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """A run of a kernel, or of a fill or copy of memory. bytes: of a fill or a copy, else None."""
+    """A run of a kernel, or of a fill or copy of memory. bytes: of a fill or a copy."""
 
     name: str
     start_us: float
@@ -145,7 +142,7 @@ def profiled(run: Callable[[], object]) -> dict[str, Any]:
 
 
 def ran(trace: Mapping[str, Any]) -> list[Ran]:
-    """All runs on the GPU in the order of starts. Raises Unsupported where CUPTI does not work."""
+    """All runs on the GPU by start. Raises Unsupported if CUPTI does not work."""
     runs = [
         Ran(
             name=event["name"],
@@ -163,7 +160,7 @@ def ran(trace: Mapping[str, Any]) -> list[Ran]:
 
 
 def labelled(trace: Mapping[str, Any], pieces: Pieces) -> list[KernelRun]:
-    """The kernels of a step that was marked piece by piece. Their starts mean nothing: marks wait."""
+    """The kernels of a marked step. Their starts mean nothing: marks wait."""
     windows = [
         (float(event["dur"]), float(event["ts"]), piece)
         for event in trace["traceEvents"]
@@ -181,7 +178,7 @@ def labelled(trace: Mapping[str, Any], pieces: Pieces) -> list[KernelRun]:
 
 
 def _runs(inside: Sequence[Ran], label: Piece) -> Iterable[KernelRun]:
-    """The kernels of a piece. One gets the piece's words and bytes if they are its own."""
+    """The kernels of a piece. A kernel gets the piece's words and bytes if they are its own."""
     kernels = [each for each in inside if each.is_kernel]
     kernels = [each for each in kernels if not _is_fill(each.name)] or kernels
     others = [each for each in kernels if not each.name.endswith(_AMAX)]
@@ -222,15 +219,15 @@ def _runs(inside: Sequence[Ran], label: Piece) -> Iterable[KernelRun]:
 
 
 def short(name: str) -> str:
-    """A kernel's name without its namespaces, template arguments and parameters."""
+    """A name without namespaces, template arguments and parameters."""
     return name.removeprefix("void ").partition("<")[0].partition("(")[0].rpartition("::")[2] or name
 
 
 def timed(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> tuple[KernelRun, ...] | None:
-    """The labelled kernels with their median times over several steps in a row.
+    """The labelled kernels with median times over several steps; None if these ran in another order.
 
-    None if the steps did not run these kernels in this order. A graph may fill by a Memset instead of torch's
-    kernel, so any fill stands for any other. Fills are left out if only their number differs.
+    A graph may fill by a Memset instead of torch's kernel, so any fill stands for any other. Fills are left
+    out if only their number differs.
     """
     kernels = _timed(labels, runs, steps)
     if kernels is not None:

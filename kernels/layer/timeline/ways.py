@@ -27,12 +27,11 @@ from kernels.quantize import swiglu_backward_quantize, swiglu_quantize
 
 _TRIES = 5
 Compile = Callable[[Callable[..., Any]], Callable[..., Any]]
-"""torch.compile, or `eager`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tensors:
-    """Inputs of a block in bf16: x and dy [tokens, …], and one weight, or those of gate_up and down."""
+    """Inputs of a block in bf16: x and dy [tokens, …], and its weights."""
 
     x: torch.Tensor
     dy: torch.Tensor
@@ -40,7 +39,7 @@ class Tensors:
 
     @classmethod
     def of(cls, job: TimelineJob, place: str = "cuda") -> "Tensors":
-        """Draw normal numbers on a device; weights are scaled so that y has x's size."""
+        """Draw normal numbers; weights are scaled so that y has x's size."""
         dice = torch.Generator(place).manual_seed(0)
 
         def normal(*shape: int) -> torch.Tensor:
@@ -58,14 +57,13 @@ class Tensors:
 
 @contextmanager
 def _half(pieces: Pieces | None, phase: Phase) -> Iterator[None]:
-    """Mark a half of a step."""
     half = Piece(what=phase.value, role=Role.OTHER, phase=phase)
     with nullcontext() if pieces is None else pieces(half):
         yield
 
 
 def marked(calls: Calls, pieces: Pieces, activation: Role = Role.FUSED) -> Calls:
-    """Operations of a step, each marked as a piece. `activation`: the role of SwiGLU."""
+    """Operations, each marked as a piece. `activation`: the role of SwiGLU."""
 
     def quantize(x: torch.Tensor, readings: Sequence[Reading], seeds: Seeds) -> list[Parts]:
         titles = " and ".join(each.matmul.title for each in readings)
@@ -99,7 +97,7 @@ class Ready:
     """A way, ready to run: `step(pieces)` is one step, with marks unless pieces is None.
 
     - held: bytes that a forward leaves for its backward. weight_bytes: of copies that live between steps.
-    - by_operation: each of torch's operations is a piece of its own.
+    - by_operation: each of torch's operations is a piece.
     - note: sentences, called after a step.
     """
 
@@ -111,11 +109,9 @@ class Ready:
     note: Callable[[], str] = str
 
     def run(self) -> None:
-        """One step."""
         self.step(None)
 
     def marked(self, pieces: Pieces) -> None:
-        """One step with marks."""
         with EachOperation(pieces) if self.by_operation else nullcontext():
             self.step(pieces)
 
@@ -142,7 +138,7 @@ def ready(way: Way, job: TimelineJob, tensors: Tensors, device: Device) -> Ready
 class Step:
     """A step of a block by some operations, without autograd.
 
-    activation: FUSED if SwiGLU quantizes its result, else a piece of its own quantizes it.
+    activation: FUSED if SwiGLU quantizes its result; else another piece does.
     """
 
     def __init__(
@@ -154,7 +150,6 @@ class Step:
         self._tensors, self._calls, self._activation = tensors, calls, activation
 
     def __call__(self, pieces: Pieces | None) -> None:
-        """Forward and backward; results are dropped."""
         with _half(pieces, Phase.FORWARD):
             call, groups = self.forward(pieces)
         with _half(pieces, Phase.BACKWARD):
@@ -172,7 +167,6 @@ class Step:
         return call, groups
 
     def held(self) -> int:
-        """Bytes that a forward leaves for its backward, without the weights."""
         _, groups = self.forward()
         return _bytes(_storages(groups), without=_storages(self._tensors.weights))
 
@@ -192,7 +186,7 @@ def _apart(calls: Calls) -> Callable[..., list[Parts]]:
 
 
 def _bf16_swiglu(gate_up: torch.Tensor, dh: torch.Tensor | None, *rest: Any) -> list[Parts]:
-    """Our own kernel: it is faster than torch.compile's."""
+    """Ours: faster than torch.compile's."""
     if dh is None:
         return [[*swiglu_quantize(gate_up, [None])]]
     return [[*swiglu_backward_quantize(dh, gate_up, [None])]]
@@ -204,14 +198,13 @@ def _bf16_multiply(a: Parts, b: Parts, k: int, product: Product, *rest: Any) -> 
 
 
 BF16 = Calls(lambda x, readings, seeds: [[x] for _ in readings], _bf16_swiglu, _bf16_multiply)
-"""torch's bf16 matmuls."""
 
 
 @dataclass(frozen=True)
 class TorchCasts:
     """Casts by torch's operations, and torch's scaled matmul, or bf16 of decoded copies if it has none.
 
-    - compiled: torch.compile, or `eager`. torch.compile gets SwiGLU and its casts as one function, to fuse.
+    - compiled: torch.compile, which gets SwiGLU and its casts as one function to fuse, or `eager`.
     - ops: torch's op of each matmul by its sizes, or the reason why it has none.
     """
 
@@ -254,7 +247,7 @@ class TorchCasts:
     def _op(
         self, product: Product, mnk: tuple[int, int, int], operands: Sequence[tuple[Parts, Reading]]
     ) -> ScaledOp | str:
-        """The fastest of torch's scaled matmuls for these operands, or a reason why there is none."""
+        """The fastest of torch's scaled matmuls, or a reason why there is none."""
         if any(each.operand is None for _, each in operands):
             return "an operand stays bf16"
         plan = plan_gemm(product.bf16_spec, mnk, self.device, Summation.RECIPE)
@@ -266,7 +259,6 @@ class TorchCasts:
 
     @property
     def note(self) -> str:
-        """Sentences on the matmuls without an op of torch."""
         reasons = {reason for reason in self.ops.values() if isinstance(reason, str)}
         return " ".join(f"Decoded and multiplied in bf16: {reason}." for reason in sorted(reasons))
 
@@ -278,7 +270,7 @@ def _activated(gate_up: torch.Tensor, dh: torch.Tensor | None) -> torch.Tensor:
 def _activated_and_cast(
     gate_up: torch.Tensor, dh: torch.Tensor | None, both: casts.Casts
 ) -> tuple[torch.Tensor | None, list[casts.TorchCopy | None]]:
-    """SwiGLU or its gradient in bf16, None unless a matmul reads that, and its copies."""
+    """SwiGLU or its gradient in bf16 if a matmul reads that, and its copies."""
     h = _activated(gate_up, dh)
     is_read = both.first is None or both.second is None
     return (h if is_read else None), casts.cast_both(h, both)
@@ -307,7 +299,7 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Bound:
-    """A step in which quantizing and SwiGLU are free: the first call's copies are used again."""
+    """A step in which quantizing and SwiGLU are free: the first copies are used again."""
 
     def __init__(self) -> None:
         self._copies: dict[object, list[Parts]] = {}
@@ -336,7 +328,6 @@ class Bound:
 
 
 def _layers(way: Way, job: TimelineJob, tensors: Tensors) -> Ready:
-    """A block of our layers, with autograd."""
     options: dict[str, Any] = {"recipe": job.recipe, "device": "meta", "dtype": torch.bfloat16}
     module: Float8Linear | SwigluMlp
     if job.block is Block.MLP:
@@ -375,7 +366,7 @@ _APART = "SwiGLU is written in bf16 and then quantized: no kernel does both for 
 
 
 def _storages(things: Any) -> dict[int, int]:
-    """Bytes of each storage of tensors, by its address."""
+    """Bytes of storages, by address."""
     storages = [each.untyped_storage() for each in tree_leaves(things) if isinstance(each, torch.Tensor)]
     return {storage.data_ptr(): storage.nbytes() for storage in storages}
 
