@@ -30,8 +30,6 @@ from kernels.typed import check_whole
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """An operation beside its model: outputs, how many differ in a bit, the first of them in words."""
-
     operation: str
     outputs: int = 0
     mismatches: int = 0
@@ -58,7 +56,7 @@ def compare(operation: Operation, outputs: int, seed: int) -> Comparison:
 
 
 def recorded_cases(operation: Operation) -> Iterator[tuple[tuple[str, str], Span, Start, int]]:
-    """(formats, span, start, K) of the cases to keep: all of them at one step of wgmma, samples elsewhere."""
+    """(formats, span, start, K): all cases at one step of wgmma, samples elsewhere."""
     first = operation.lengths[0]
     if operation.name == "wgmma":
         for pair in operation.pairs:
@@ -72,7 +70,6 @@ def recorded_cases(operation: Operation) -> Iterator[tuple[tuple[str, str], Span
 
 
 def record(path: Path, seed: int) -> None:
-    """Capture the cases to keep, of every operation, into a file of vectors."""
     from kernels.measure.machine import current_device, machine_here, today
 
     captured = []
@@ -86,7 +83,6 @@ def record(path: Path, seed: int) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
     what = (__doc__ or "").split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m kernels.measure probe", description=what)
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""The probe's body: raw tensor-core sums of codes, from a given c, with nothing else in between."""
+"""The probe's kernel: raw tensor-core sums of codes from a given c."""
 
 import triton
 import triton.language as tl
@@ -22,8 +22,8 @@ def probe_kernel(
 ):
     """d[M, N] = c + a[M, K] · b[N, K]ᵀ, M, N, K multiples of the blocks.
 
-    FROM_REGISTERS sends a through an integer operation (with `mask` 0xff it changes nothing), so that the
-    tensor core takes it from registers. HALF accumulates in fp16. EVERY promotes after so many products.
+    FROM_REGISTERS sends a through an integer operation, with `mask` 0xff for no change, so that the tensor
+    core reads it from registers. HALF accumulates in fp16. EVERY promotes after so many products.
     """
     rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     columns = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)

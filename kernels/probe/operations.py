@@ -1,14 +1,14 @@
-"""Is this GPU's tensor core the model? The probe feeds both the same codes and compares bits.
+"""Operations of the probe: each sums the same codes on the tensor core and in its model, to compare bits.
 
-Settled on an H200 (2026-11-20, torch 2.11.0+cu130, triton 3.6.0), each on 2,105,344 outputs with no bit off
-but torch's, which was compared on 90,112 at K = 512 and 4096:
+On an H200 (2026-11-20, torch 2.11.0+cu130, triton 3.6.0) no bit of 2,105,344 outputs differs; for torch's
+ops none of 90,112 at K = 512 and 4096:
 
-- A from registers adds as A from shared memory does.
+- A from registers adds like A from shared memory.
 - The fp16 accumulator is the same sum, rounded to nearest even in fp16 after every step of 32.
 - Below 64 rows Triton unpacks fp8 to fp16 for mma.sync: steps of 16, 25 fraction bits; of each 32 products
   those with k mod 4 in {0, 1} come first, then the others; fp8 subnormals are normal numbers there.
 - torch._scaled_mm with fast accumulation is one chain; with use_fast_accum=False it promotes every 128.
-- For few outputs and a long K cuBLAS splits K into contiguous runs, each a chain, added in fp32: 3 runs at
+- For few outputs and a long K cuBLAS uses split-K, each split a chain, added in fp32: 3 splits at
   K = 8192 and 6 at K = 16384 for 128 × 64 outputs, 22 k-tiles of 128 each, the last one shorter.
 """
 
@@ -26,7 +26,7 @@ from kernels.device import COMPILE_OPTIONS
 
 
 class Span(Enum):
-    """The spread of the operands' exponents."""
+    """Spread of the operands' exponents."""
 
     NORMAL = "normal"
     WIDE = "wide"
@@ -35,7 +35,7 @@ class Span(Enum):
 
 
 class Start(Enum):
-    """The size of c beside a product."""
+    """Size of c beside a product."""
 
     ZERO = "zero"
     SIMILAR = "similar"
@@ -111,7 +111,7 @@ Run = Callable[[Case], NDArray[np.float32]]
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One way for the device to sum products, and the accumulator that predicts it."""
+    """One way to sum products on the device, and its model."""
 
     name: str
     title: str
@@ -123,7 +123,6 @@ class Operation:
 
 
 def operations() -> tuple[Operation, ...]:
-    """All operations that the probe runs on a Hopper GPU."""
     fast, half = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_fp16_sum"]
     return (
         Operation(name="wgmma", title="wgmma, fp32 sum", accumulator=fast, run=_triton()),
@@ -167,19 +166,19 @@ _OF_TORCH = {"lengths": (512, 4096), "starts": (Start.ZERO,), "pairs": PAIRS[:-1
 
 
 def predict(operation: Operation, case: Case) -> NDArray[np.float32]:
-    """The model's result for the device, as float32, to compare by bits."""
+    """float32: the result of the model."""
     c = case.c.astype(np.float16).astype(np.float32) if operation.name == "fp16_sum" else case.c
     return matmul(case.a, case.b, FORMATS[case.a_format], FORMATS[case.b_format], operation.accumulator, c)
 
 
 def mismatches(result: NDArray[np.float32], predicted: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """The places where the bits differ; any NaN equals any NaN."""
+    """True where bits differ; any NaN equals any NaN."""
     both_nan = np.isnan(result) & np.isnan(predicted)
     return (result.view(np.uint32) != predicted.view(np.uint32)) & ~both_nan
 
 
 def difference(name: str, result: NDArray[np.float32], predicted: NDArray[np.float32]) -> tuple[int, str]:
-    """The number of places where bits differ, and the first of them in words."""
+    """The number of outputs that differ, and the first of them in words."""
     bad = mismatches(result, predicted)
     if not bad.any():
         return 0, ""
@@ -189,9 +188,7 @@ def difference(name: str, result: NDArray[np.float32], predicted: NDArray[np.flo
 
 
 def cases(operation: Operation, outputs: int, seed: int, shape: tuple[int, int] = SHAPE) -> Iterator[Case]:
-    """Cases over all format pairs, spans, starts and lengths, with new seeds until there are `outputs`
-    outputs.
-    """
+    """Cases over all lengths, format pairs, spans and starts, with new seeds, up to `outputs` outputs."""
     kinds = product(operation.lengths, operation.pairs, Span, operation.starts)
     for number, (k, pair, span, start) in enumerate(cycle(kinds)):
         if number * shape[0] * shape[1] >= outputs:

@@ -1,4 +1,4 @@
-"""A sweep over K on the tensor core (ProbeJob) and its result (ProbeRow): plain data that travels as JSON.
+"""A sweep over K on the tensor core (ProbeJob) and its result (ProbeRow): plain data.
 
 Importing this needs neither torch nor a GPU.
 """
@@ -29,24 +29,24 @@ from kernels.probe.operations import (
 from kernels.typed import Count, check_known, check_whole, whole
 
 ROWS = (WGMMA_ROWS, 16)
-"""M and N of every product of a sweep: one block of the kernel."""
+"""M and N: one block of the kernel."""
 LONGEST = 1 << 14
 MAX_LENGTHS = 16
 SWEPT = ("wgmma", "promoted", "hmma")
-"""Operations of kernels.probe that a sweep can ask for; each starts from a sum of zero."""
+"""Names of operations that a sweep offers."""
 SHORTEST = WGMMA_ROWS // 2
 
 
 def swept(name: str) -> Operation:
-    """One of SWEPT by name."""
+    """One of SWEPT."""
     return next(operation for operation in operations() if operation.name == name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeJob:
-    """Sums of the first k products, for each k of `lengths`, by one operation of the probe.
+    """Sums of the first k products, for each k of `lengths`, by one operation.
 
-    Raises ValueError where a field is outside its range.
+    Raises ValueError for a field out of range.
     """
 
     operation: str
@@ -87,17 +87,14 @@ class ProbeJob:
         return "Make the longest K smaller"
 
     def codes(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """uint8 a[M, K] and b[N, K] for the longest K; a shorter one takes the first columns."""
+        """uint8 a[M, K] and b[N, K] for the longest K."""
         x = draw_terms(self.terms, ROWS, self.lengths[-1], self.seed)
         return tuple(FORMATS[self.format].encode(part) for part in x)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweepPoint:
-    """One K: the device's errors, counted as fp8core.accumulators.error_over_k counts them.
-
-    It also says how many of the M · N sums differ in a bit from the model.
-    """
+    """One K: errors as in fp8core.accumulators.error_over_k, and sums that differ from the model in a bit."""
 
     k: int
     rms: float
@@ -108,8 +105,6 @@ class SweepPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeRow:
-    """The result of one ProbeJob. `first_difference` is empty where every sum equals the model."""
-
     job: ProbeJob
     machine: Machine
     date: str
@@ -131,15 +126,15 @@ HOPPER = (9, 0)
 def measure(
     job: ProbeJob, *, progress: Callable[[float, str], None], stopped: Callable[[], bool]
 ) -> ProbeRow:
-    """Run one job on this process's GPU; progress(fraction, the work at hand) as it goes.
+    """Run one job on this process's GPU.
 
-    Raises Unsupported where there is no Hopper GPU, NoTriton, and StoppedEarly once `stopped()` is true.
+    Raises Unsupported without a Hopper GPU, NoTriton, and StoppedEarly once `stopped()` is true.
     """
     return sweep(job, job.operation_data.run, require_hopper(), progress, stopped)
 
 
 def require_hopper() -> Device:
-    """The GPU in use. Raises Unsupported where it is no Hopper GPU."""
+    """The GPU in use. Raises Unsupported if it is no Hopper GPU."""
     device = current_device()
     if device.kind is not DeviceKind.GPU or device.capability != HOPPER:
         raise Unsupported(
@@ -156,7 +151,7 @@ def sweep(
     progress: Callable[[float, str], None],
     stopped: Callable[[], bool],
 ) -> ProbeRow:
-    """The sums that `run` gives for the job's products, compared with the model and with the exact sums."""
+    """Compare the sums of `run` with the model and with the exact sums."""
     from kernels.measure.machine import halt_if, machine_here, today
 
     points, first = [], ""
@@ -182,7 +177,7 @@ def sweep(
 
 
 def cases(job: ProbeJob) -> Iterator[Case]:
-    """The first k columns of the job's codes, with a sum of zero to start from."""
+    """The first k columns of the codes, with c = 0."""
     a, b = job.codes()
     c = np.zeros((a.shape[0], b.shape[0]), np.float32)
     for k in job.lengths:
@@ -198,5 +193,5 @@ def cases(job: ProbeJob) -> Iterator[Case]:
 
 
 def exact(case: Case) -> NDArray[np.float64]:
-    """float64[M, N]: the exact sums. Sums of fp8 products are exact in float64."""
+    """float64[M, N]: sums of fp8 products are exact in float64."""
     return FORMATS[case.a_format].decode(case.a) @ FORMATS[case.b_format].decode(case.b).T

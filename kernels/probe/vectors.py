@@ -1,7 +1,6 @@
-"""Results captured from real tensor cores, with the operands that gave them: tests hold the models to them.
+"""Captured results of real tensor cores with their operands, as tests of the models.
 
-Each GPU has one compressed numpy file, `assets/vectors/<gpu>.npz`, of at most 1 MB. Reading it needs numpy
-only.
+Each GPU has one compressed numpy file, `assets/vectors/<gpu>.npz`, of at most 1 MB.
 """
 
 import io
@@ -24,9 +23,7 @@ _MACHINE = "machine"
 
 @dataclass(frozen=True, kw_only=True)
 class Captured:
-    """One case and the device's result d float32[M, N]. `operation` names how it was computed
-    (kernels.probe).
-    """
+    """A case and the device's result d float32[M, N]. operation: its name."""
 
     operation: str
     case: Case
@@ -34,9 +31,7 @@ class Captured:
 
 
 def write_vectors(path: Path, captured: Iterable[Captured], machine: Mapping[str, str]) -> None:
-    """Keep captured cases, and the GPU, date and versions that gave them. Raises OSError; the old file is
-    kept.
-    """
+    """Raises OSError; the old file stays then."""
     arrays: dict[str, NDArray[np.generic]] = {_MACHINE: np.array(json.dumps(dict(machine)))}
     for one in captured:
         case = one.case
@@ -50,7 +45,7 @@ def write_vectors(path: Path, captured: Iterable[Captured], machine: Mapping[str
 
 
 def read_machine(path: Path) -> dict[str, str]:
-    """The machine that captured the vectors of a file. Raises ValueError where the file holds none."""
+    """GPU, date and versions. Raises ValueError for a file without vectors."""
     with _opened(path) as arrays:
         machine = json.loads(str(arrays[_MACHINE]))
         if not isinstance(machine, dict):
@@ -59,7 +54,7 @@ def read_machine(path: Path) -> dict[str, str]:
 
 
 def read_vectors(path: Path) -> Iterator[Captured]:
-    """Every captured case of a file. Raises ValueError where it holds none."""
+    """Raises ValueError for a file without vectors."""
     with _opened(path) as arrays:
         for key in sorted({name.rsplit("/", 1)[0] for name in arrays.files} - {_MACHINE}):
             operation, a_format, b_format, span, start, _ = key.split("/")
@@ -77,7 +72,7 @@ def read_vectors(path: Path) -> Iterator[Captured]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Mapping[str, NDArray[np.generic]]]:
-    """A file's arrays. Any fault found while they are read becomes one ValueError that names the file."""
+    """A file's arrays. Any fault while they are read becomes one ValueError that names the file."""
     try:
         with path.open("rb") as file, np.load(file) as arrays:
             yield arrays
