@@ -229,6 +229,10 @@ SHAPES, EMULATED_SHAPES = _shapes(False), _shapes(True)
 _observer: Callable[[Calls], Calls] | None = None
 
 
+def shapes_of(plan: LayerPlan) -> Calls:
+    return EMULATED_SHAPES if plan.emulate else SHAPES
+
+
 def calls_of(plan: LayerPlan) -> Calls:
     calls = EMULATED if plan.emulate else KERNELS
     return calls if _observer is None else _observer(calls)

@@ -18,12 +18,13 @@ from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from kernels.launching.cache import LaunchCache
 from kernels.launching.tokens import layout, token
-from kernels.layer.calls import EMULATED, EMULATED_SHAPES, KERNELS, SHAPES, Calls, Parts, calls_of
+from kernels.layer.calls import EMULATED, KERNELS, Calls, Parts, calls_of, shapes_of
 from kernels.layer.plan import LayerPlan
 from kernels.layer.steps import NOTHING, Call, Copies, Steps, cast, random_seeds, saved_groups, steps_of
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 LAUNCHES = LaunchCache()
+Needs, Tensors, Dtypes = tuple[bool, ...], Sequence[torch.Tensor], tuple[torch.dtype, ...]
 Results = Sequence[torch.Tensor | None]
 """y and the tensors for its backward; or dx and dw of each weight, or None."""
 _CHECKPOINT = "torch.utils.checkpoint", "_checkpoint_hook.__init__.<locals>.pack_hook"
@@ -123,12 +124,7 @@ def _forward_results(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[t
 
 
 def _operator_backward(
-    steps: Steps,
-    call: Call,
-    saved: tuple[bool, ...],
-    tensors: Sequence[torch.Tensor],
-    dy: torch.Tensor,
-    dtypes: tuple[torch.dtype, ...],
+    steps: Steps, call: Call, saved: Needs, tensors: Tensors, dy: torch.Tensor, dtypes: Dtypes
 ) -> Results:
     """An operator that adds into memory returns nothing, so there are two."""
     arguments = dy, [*tensors], [*call.seeds], steps.plan.key, steps.plan.emulate, [*saved]
@@ -180,12 +176,7 @@ def _computed(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Te
 
 
 def backward(
-    steps: Steps,
-    call: Call,
-    saved: tuple[bool, ...],
-    tensors: Sequence[torch.Tensor],
-    dy: torch.Tensor,
-    dtypes: tuple[torch.dtype, ...],
+    steps: Steps, call: Call, saved: Needs, tensors: Tensors, dy: torch.Tensor, dtypes: Dtypes
 ) -> Results:
     """`saved`: needs_grad of the forward."""
 
@@ -212,6 +203,7 @@ def _cached(
     return LAUNCHES.trace(key, inputs, (), computed) if launches is None else launches(inputs)
 
 
+CallsOf = Callable[[LayerPlan], Calls]
 _NAMESPACE = "fp8_explorer"
 _LIBRARY = torch.library.Library(_NAMESPACE, "DEF")
 _TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order)
@@ -223,16 +215,9 @@ def _operator(schema: str, run: Callable[..., Any]) -> torch._ops.OpOverload:
     _LIBRARY.define(schema, tags=_TAGS)
     _LIBRARY.impl(name, lambda *inputs: run(calls_of, *inputs), "CompositeExplicitAutograd")
     torch.library.register_fake(
-        f"{_NAMESPACE}::{name}", lambda *inputs: run(_shapes_of, *inputs), lib=_LIBRARY
+        f"{_NAMESPACE}::{name}", lambda *inputs: run(shapes_of, *inputs), lib=_LIBRARY
     )
     return getattr(getattr(torch.ops, _NAMESPACE), name).default
-
-
-CallsOf = Callable[[LayerPlan], Calls]
-
-
-def _shapes_of(plan: LayerPlan) -> Calls:
-    return EMULATED_SHAPES if plan.emulate else SHAPES
 
 
 def _forward(

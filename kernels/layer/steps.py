@@ -13,7 +13,7 @@ import torch
 
 from fp8core.checks import whole
 from kernels.launching.launch import converted
-from kernels.layer.calls import EMULATED_SHAPES, SHAPES, Calls, Parts, Seeds
+from kernels.layer.calls import SHAPES, Calls, Parts, Seeds, shapes_of
 from kernels.layer.plan import MOST_RECIPES, PLACES, LayerPlan, Product, Readings, layer_plan
 
 Copies = tuple[Parts, Parts]
@@ -164,7 +164,7 @@ def _groups(recipe: str, emulate: bool, needs_grad: tuple[bool, ...]) -> Groups:
     )
     inputs = (x, up, down)[: len(needs_grad)]
     steps = steps_of(recipe, emulate, len(needs_grad) - 1)
-    _, groups = steps.forward(x, inputs[1:], Call(EMULATED_SHAPES if emulate else SHAPES, needs_grad))
+    _, groups = steps.forward(x, inputs[1:], Call(shapes_of(steps.plan), needs_grad))
     numbers = {id(each): number for number, each in enumerate(inputs)}
     return tuple(tuple(numbers.get(id(each)) for each in group) for group in groups)
 

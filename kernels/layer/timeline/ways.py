@@ -123,7 +123,7 @@ def ready(way: Way, job: TimelineJob, tensors: Tensors, device: Device) -> Ready
     is_mlp = job.block is Block.MLP
     if way is Way.BOUND:
         nothing = "Neither SwiGLU nor any cast is in it." if is_mlp else "No cast is in it."
-        step = Step(job, tensors, Bound().calls)
+        step = Step(job, tensors, _bound())
         return Ready(way=way, step=step, held=lambda: 0, note=lambda: nothing)
     if way is Way.BF16:
         step = Step(job, tensors, BF16, Role.ACTIVATION)
@@ -298,33 +298,27 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return torch.compile(function, dynamic=False, fullgraph=True)
 
 
-class Bound:
-    """A step in which quantizing and SwiGLU are free: the first copies are used again."""
+def _bound() -> Calls:
+    """Quantizing and SwiGLU are free: the first copies are used again, of normal numbers after SwiGLU."""
+    copies: dict[object, list[Parts]] = {}
 
-    def __init__(self) -> None:
-        self._copies: dict[object, list[Parts]] = {}
-
-    @property
-    def calls(self) -> Calls:
-        return KERNELS._replace(quantize=self._quantize, swiglu=self._swiglu)
-
-    def _quantize(self, x: torch.Tensor, readings: Sequence[Reading], seeds: Seeds) -> list[Parts]:
+    def quantize(x: torch.Tensor, readings: Sequence[Reading], seeds: Seeds) -> list[Parts]:
         key = readings[0].tensor, x.data_ptr()
-        if key not in self._copies:
-            self._copies[key] = KERNELS.quantize(x, readings, seeds)
-        return self._copies[key]
+        if key not in copies:
+            copies[key] = KERNELS.quantize(x, readings, seeds)
+        return copies[key]
 
-    def _swiglu(
-        self, gate_up: torch.Tensor, dh: torch.Tensor | None, readings: Sequence[Reading], seeds: Seeds
+    def swiglu(
+        gate_up: torch.Tensor, dh: torch.Tensor | None, readings: Sequence[Reading], seeds: Seeds
     ) -> list[Parts]:
-        """Copies of normal numbers."""
         key = "h" if dh is None else "gradient"
-        if key not in self._copies:
+        if key not in copies:
             shape = gate_up.shape[0], gate_up.shape[1] // (2 if dh is None else 1)
             h = torch.randn(shape, dtype=torch.bfloat16, device=gate_up.device)
-            swiglu = _apart(KERNELS._replace(swiglu=lambda *inputs: [[h]]))
-            self._copies[key] = swiglu(gate_up, dh, readings, seeds)
-        return self._copies[key]
+            copies[key] = _apart(KERNELS._replace(swiglu=lambda *inputs: [[h]]))(gate_up, dh, readings, seeds)
+        return copies[key]
+
+    return KERNELS._replace(quantize=quantize, swiglu=swiglu)
 
 
 def _layers(way: Way, job: TimelineJob, tensors: Tensors) -> Ready:
@@ -339,7 +333,7 @@ def _layers(way: Way, job: TimelineJob, tensors: Tensors) -> Ready:
     for layer, weight in zip(layers, tensors.weights, strict=True):
         layer.weight = torch.nn.Parameter(weight)
     is_later = way is Way.OURS_KEPT
-    w_copies = _storages([layer.w_copies(is_first_microbatch=True) for layer in layers] if is_later else ())
+    w_copies = _storages([layer.w_copies(is_first_microbatch=True) for layer in layers if is_later])
     run = (lambda x: module(x, is_first_microbatch=False)) if is_later else module
 
     def step(pieces: Pieces | None) -> None:
