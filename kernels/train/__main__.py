@@ -43,16 +43,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     code = 0
     try:
         choose_backend()
-        from kernels.train.session import Session
-        from kernels.train.step import this_place, usual_model
+        from kernels.train.session import session
+        from kernels.train.step import this_place
 
         place = this_place()
         if not place.emulate:
             current_device()
         if options.speed:
             return _speed(options, place)
-        jobs = tuple(_jobs(options, options.size or usual_model(place)))
-        for row in Session(options, place).rows(jobs, options.minutes * 60):
+        jobs = tuple(_jobs(options, options.size or (ON_CPU if place.emulate else next(iter(SIZES)))))
+        for row in session(options, place, jobs):
             rows.append(row)
             print(json.dumps(to_data(row)) if options.json else line(row), flush=True)
             code |= bool(row.failure)

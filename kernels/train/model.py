@@ -228,10 +228,10 @@ def rope(
     """
     q, k, v = qkv.unbind(2)
     c, s = cosine[:, None], sine[:, None]
-    return _rotated(q, c, s), _rotated(k, c, s), v.contiguous()
+    return rotated(q, c, s), rotated(k, c, s), v.contiguous()
 
 
-def _rotated(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
+def rotated(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
     left, right = x.float().chunk(2, -1)
     return torch.cat((left * cosine - right * sine, right * cosine + left * sine), -1).to(x.dtype)
 

@@ -67,9 +67,6 @@ class Looks:
         at = {max(1, round(steps * share)) for share in STATISTICS_AT} if with_statistics else set()
         return cls(held_out=frozenset(held_out), statistics=frozenset(at), others=frozenset(others))
 
-    def is_due(self, step: int, steps: int) -> bool:
-        return step in self.held_out or step in self.statistics or step == steps
-
     def next_after(self, step: int, steps: int) -> int:
         """The end of the next chunk, at most."""
         return min((at for at in self.held_out | self.statistics | self.others if at > step), default=steps)
@@ -93,17 +90,17 @@ def pilot(trainer: Trainer) -> Pace:
     """Measure the pace of a run. No state changes."""
     before = trainer.state()
     trainer.get_ready()
-    first_s = _seconds(lambda: trainer.run(0, 1, 1))
+    first_s = seconds_of(lambda: trainer.run(0, 1, 1))
     count = max(1, min(_PILOT_STEPS, int(_PILOT_S / first_s)))
-    step_s = _seconds(lambda: trainer.run(0, count, count)) / count
+    step_s = seconds_of(lambda: trainer.run(0, count, count)) / count
     trainer.held_out_loss()
-    look_s = _seconds(trainer.held_out_loss)
+    look_s = seconds_of(trainer.held_out_loss)
     trainer.restore(before)
     # One more: the last held-out loss is also computed in bf16.
     return Pace(step_s, (HELD_OUT_LOOKS + 1) * look_s)
 
 
-def _seconds(work: Callable[[], object]) -> float:
+def seconds_of(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
@@ -138,7 +135,8 @@ def run(
     while course.done < course.steps and not course.failure and not stopped():
         until = looks.next_after(course.done, course.steps)
         _chunk(trainer, course, min(CHUNK, until - course.done))
-        if not course.failure and looks.is_due(course.done, course.steps):
+        is_due = course.done in looks.held_out | looks.statistics | {course.steps}
+        if is_due and not course.failure:
             tell()  # the first measurement compiles code, and the curve does not wait for it
             _look(trainer, course, looks)
         keep()

@@ -1,9 +1,9 @@
 """Times of a step: each recipe's captured step beside a plain bf16 loop that torch.compile makes."""
 
 import re
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import torch
 from torch import nn
@@ -15,8 +15,9 @@ from kernels.measure.machine import commit, today
 from kernels.precompile import keep_compiled_code
 from kernels.text_table import columns, text
 from kernels.train.job import HEAD_DIM, SIZES, VOCABULARY, Size, TrainJob
+from kernels.train.model import rotated
 from kernels.train.row import Speed
-from kernels.train.run import quantized_gemms
+from kernels.train.run import quantized_gemms, seconds_of
 from kernels.train.step import BETAS, CHUNK, CLIP, DECAY, Place, Trainer
 from kernels.train.text import Text
 
@@ -36,7 +37,7 @@ def speeds(names: Iterable[str], models: Iterable[str], place: Place, text_: Tex
             quantized = quantized_gemms(trainer)
             trainer.get_ready()
             trainer.run(0, CHUNK, CHUNK)
-            best = min(_seconds(trainer) for _ in range(_ROUNDS))
+            best = min(seconds_of(partial(trainer.run, 0, CHUNK, CHUNK)) for _ in range(_ROUNDS))
             counts = launches(trainer)
             yield Speed(
                 model=model,
@@ -52,21 +53,14 @@ def speeds(names: Iterable[str], models: Iterable[str], place: Place, text_: Tex
             )
 
 
-def _seconds(trainer: Trainer) -> float:
-    start = time.perf_counter()
-    trainer.run(0, CHUNK, CHUNK)
-    return time.perf_counter() - start
-
-
 def speed_table(rows: Iterable[Speed]) -> str:
     return text(columns(map(_cells, rows), header=_HEADER))
 
 
 def _cells(one: Speed) -> tuple[str, ...]:
     rate = SIZES[one.model].bytes_per_step / one.step_ms
-    times = f"{one.times_compiled:.2f}"
-    counts = (str(one.quantized_gemms), str(one.gemm_kernels))
-    return (one.model, one.recipe, f"{one.step_ms:.2f}", f"{rate:.0f}", times, *counts)
+    times = f"{one.step_ms:.2f}", f"{rate:.0f}", f"{one.times_compiled:.2f}"
+    return (one.model, one.recipe, *times, str(one.quantized_gemms), str(one.gemm_kernels))
 
 
 def launches(trainer: Trainer) -> Counter[str]:
@@ -101,16 +95,11 @@ class PlainBlock(nn.Module):
         sequences, length, width = x.shape
         qkv = self.layers["qkv"](self.norm_attention(x))
         q, k, v = qkv.view(sequences, length, 3, self.heads, HEAD_DIM).permute(2, 0, 3, 1, 4)
-        q, k = _rotated(q, cosine, sine), _rotated(k, cosine, sine)
+        q, k = rotated(q, cosine, sine), rotated(k, cosine, sine)
         mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.layers["proj"](mixed.transpose(1, 2).reshape(sequences, length, width))
         gate, up = self.layers["gate_up"](self.norm_mlp(x)).chunk(2, -1)
         return x + self.layers["down"](functional.silu(gate) * up)
-
-
-def _rotated(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
-    left, right = x.chunk(2, -1)
-    return torch.cat((left * cosine - right * sine, right * cosine + left * sine), -1).to(x.dtype)
 
 
 class PlainDecoder(nn.Module):
@@ -152,13 +141,7 @@ def compiled_step_ms(size: Size, device: torch.device) -> float:
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), CLIP, foreach=True)
             optimizer.step()
-
         torch.cuda.synchronize(device)
 
-    def seconds() -> float:
-        start = time.perf_counter()
-        take(20)
-        return time.perf_counter() - start
-
     take(3)
-    return 1e3 * min(seconds() for _ in range(5)) / 20
+    return 1e3 * min(seconds_of(partial(take, 20)) for _ in range(5)) / 20

@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from fp8core.formats import Format
-from fp8core.linear import MATMULS, LayerTensor
+from fp8core.linear import MATMULS, OPERANDS, LayerTensor
 from fp8core.recipes import Operand
 from fp8core.rotations import hadamard
 from kernels.layer import Float8Linear
@@ -71,9 +71,7 @@ def statistics(trainer: Trainer, step: int) -> Statistics:
         of_copies = tuple(_of_copies(layers.values(), reading) for reading in read)
         results = [dict(_products(one)) for one in layers.values()]
     of_products = tuple(
-        ProductStatistics(
-            tensor=matmul.d.value, matmul=name, sqnr_db=tuple(result[name] for result in results)
-        )
+        ProductStatistics(tensor=matmul.d.value, matmul=name, sqnr_db=tuple(each[name] for each in results))
         for name, matmul in MATMULS.items()
     )
     return Statistics(step=step, layers=tuple(layers), copies=of_copies, products=of_products)
@@ -132,12 +130,11 @@ def _rotated(x: torch.Tensor, operand: Operand) -> torch.Tensor:
     rotation = operand.spec.rotation
     if rotation is None:
         return x
-    matrix = hadamard(np.eye(rotation.size, dtype=np.float32), rotation.size, rotation.signs).astype(
-        np.float32
-    )
+    matrix = hadamard(np.eye(rotation.size, dtype=np.float32), rotation.size, rotation.signs)
+    matrix = torch.from_numpy(matrix.astype(np.float32)).to(x.device)
     along = x.T if operand.k_is_rows else x
     whole = along.shape[1] // rotation.size * rotation.size
-    products = along[:, :whole].unflatten(1, (-1, rotation.size)) @ torch.from_numpy(matrix).to(x.device)
+    products = along[:, :whole].unflatten(1, (-1, rotation.size)) @ matrix
     along = torch.cat((products.flatten(1), along[:, whole:]), 1).bfloat16().float()
     return along.T if operand.k_is_rows else along
 
@@ -184,12 +181,11 @@ def tensor_steps(steps: int) -> tuple[int, ...]:
 
 def save_tensors(trainer: Trainer, step: int, steps: int, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    tensors_by_layer = tensors_of_a_step(trainer)
+    layers = tensors_of_a_step(trainer)
     job, machine = trainer.job, trainer.place.machine
     for name in LAYERS:
-        if name not in tensors_by_layer:
+        if name not in layers:
             continue
-        one = tensors_by_layer[name]
         facts = {
             "made_by": "python -m kernels.train --tensors",
             "model": job.model,
@@ -204,8 +200,8 @@ def save_tensors(trainer: Trainer, step: int, steps: int, folder: Path) -> None:
             "commit": commit() or "",
         }
         tensors = {}
-        for key, whole in (("x", one.x), ("w", one.layer.weight.detach()), ("dy", one.dy)):
-            tensors[key], facts[key] = _crop(whole.bfloat16())
+        for tensor in OPERANDS:
+            tensors[tensor.value], facts[tensor.value] = _crop(layers[name].of(tensor).bfloat16())
         save_file(tensors, folder / f"{job.model}_{step:05d}_{name}.safetensors", metadata=facts)
 
 
@@ -220,11 +216,9 @@ def _crop(whole: torch.Tensor) -> tuple[torch.Tensor, str]:
     number = max(range(len(stretches)), key=lambda each: float(stretches[each].abs().max()))
     start = min(number * COLUMNS, max(0, whole.shape[1] - COLUMNS))
     crop = rows[:, start : start + COLUMNS].contiguous().cpu()
-    words = (
-        f"{crop.shape[0]} rows, every {every} from row 0, and columns {start} to "
-        f"{start + crop.shape[1] - 1} of "
-        f"{list(whole.shape)}, the stretch of columns with the largest number; amax of all "
-        f"{float(whole.abs().max()):.4g}, root mean square of all "
-        f"{float(whole.float().square().mean().sqrt()):.4g}"
+    amax, rms = float(whole.abs().max()), float(whole.float().square().mean().sqrt())
+    return crop, (
+        f"{crop.shape[0]} rows, every {every} from row 0, and columns {start} to {start + crop.shape[1] - 1} "
+        f"of {list(whole.shape)}, the stretch of columns with the largest number; amax of all {amax:.4g}, "
+        f"root mean square of all {rms:.4g}"
     )
-    return crop, words

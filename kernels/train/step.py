@@ -18,7 +18,7 @@ import torch
 from kernels.device import DeviceKind, Unsupported, current_device, interpreting
 from kernels.measure.machine import machine_here
 from kernels.measure.rows import Machine
-from kernels.train.job import MAX_SEED, ON_CPU, SIZES, TrainJob
+from kernels.train.job import MAX_SEED, ON_CPU, TrainJob
 from kernels.train.model import Decoder, Tap
 from kernels.train.text import Text, check_length, held_out_starts, window_starts
 
@@ -70,10 +70,6 @@ def this_place() -> Place:
     device = current_device()
     assert device.kind is DeviceKind.GPU, device
     return Place(torch.device(device.place), machine_here(device), False)
-
-
-def usual_model(place: Place) -> str:
-    return ON_CPU if place.emulate else next(iter(SIZES))
 
 
 class Trainer:
