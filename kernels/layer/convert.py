@@ -30,7 +30,7 @@ def convert_to_float8_training(
     ValueError if no layer was converted: the model would train in its own precision without a word.
     """
     converted: dict[nn.Module, Float8Linear] = {}
-    left: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name, layer in module.named_modules(remove_duplicate=False):
         if not isinstance(layer, nn.Linear) or layer in converted:
             continue
@@ -40,12 +40,12 @@ def convert_to_float8_training(
         if reason is None:
             converted[layer] = Float8Linear.from_linear(layer, recipe, emulate=emulate)
         else:
-            left[name or type(module).__name__] = reason
+            reasons[name or type(module).__name__] = reason
     if not converted:
         nothing = "module_filter_fn took no nn.Linear" if module_filter_fn else "the model has no nn.Linear"
-        raise ValueError(f"no layer was converted: {_sentence(left) or nothing}")
-    if left:
-        warnings.warn(f"{len(left)} layers stay as they are: {_sentence(left)}", stacklevel=2)
+        raise ValueError(f"no layer was converted: {_sentence(reasons) or nothing}")
+    if reasons:
+        warnings.warn(f"{len(reasons)} layers stay as they are: {_sentence(reasons)}", stacklevel=2)
     if module in converted:
         return converted[module]
     for parent in list(module.modules()):
@@ -70,6 +70,8 @@ def _reason(layer: nn.Linear) -> str | None:
     return None
 
 
-def _sentence(left: dict[str, str]) -> str:
-    shown = [f"{name} {reason}" for name, reason in list(left.items())[:_MOST_NAMES]]
-    return "; ".join([*shown, *([f"and {len(left) - _MOST_NAMES} more"] if len(left) > _MOST_NAMES else [])])
+def _sentence(reasons: dict[str, str]) -> str:
+    shown = [f"{name} {reason}" for name, reason in list(reasons.items())[:_MOST_NAMES]]
+    return "; ".join(
+        [*shown, *([f"and {len(reasons) - _MOST_NAMES} more"] if len(reasons) > _MOST_NAMES else [])]
+    )

@@ -39,6 +39,7 @@ def run(
     weights: tuple[torch.Tensor, ...],
     w_copies: tuple[Copies | None, ...] = NOTHING,
 ) -> torch.Tensor:
+    """y[..., out] of checked x[..., in] and weights, with autograd."""
     plan = steps.plan
     if not x.is_meta and torch.is_autocast_enabled(x.device.type):
         x = cast(x, torch.get_autocast_dtype(x.device.type))
@@ -73,7 +74,7 @@ def weight_copies(w: torch.Tensor, plan: LayerPlan) -> Copies:
 
 
 def _main_grad(w: torch.Tensor) -> torch.Tensor | None:
-    """Raises ValueError unless shape and device are w's."""
+    """w.main_grad if it is float32. Raises ValueError unless shape and device are w's."""
     main_grad = getattr(w, "main_grad", None)
     if not isinstance(main_grad, torch.Tensor) or main_grad.dtype != torch.float32:
         return None
@@ -113,7 +114,7 @@ class _Function(torch.autograd.Function):
 
 
 def _forward_results(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Results:
-    """By an operator, an input itself is missing in its results: it is added here."""
+    """The forward, eager or by its operator, which cannot return an input itself: that is added here."""
     if call.calls is not None:
         return forward(steps, call, x, weights)
     plan = steps.plan
@@ -126,7 +127,7 @@ def _forward_results(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[t
 def _operator_backward(
     steps: Steps, call: Call, saved: Needs, tensors: Tensors, dy: torch.Tensor, dtypes: Dtypes
 ) -> Results:
-    """An operator that adds into memory returns nothing, so there are two."""
+    """The backward by two operators: one that adds into memory returns nothing."""
     arguments = dy, [*tensors], [*call.seeds], steps.plan.key, steps.plan.emulate, [*saved]
     has_main = (False, *(each is not None for each in call.main_grads))
     to_main = [needs and main for needs, main in zip(call.needs_grad, has_main, strict=True)]
@@ -139,6 +140,7 @@ def _operator_backward(
 
 
 def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Results:
+    """The eager forward."""
     if call.calls is not KERNELS and call.calls is not EMULATED:
         return _computed(steps, call, x, weights)
     inputs = [x, *weights, *call.seeds]
@@ -178,7 +180,7 @@ def _computed(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Te
 def backward(
     steps: Steps, call: Call, saved: Needs, tensors: Tensors, dy: torch.Tensor, dtypes: Dtypes
 ) -> Results:
-    """`saved`: needs_grad of the forward."""
+    """The eager backward. `saved`: needs_grad of the forward."""
 
     def computed() -> Results:
         rest = iter(tensors)

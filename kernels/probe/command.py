@@ -45,11 +45,11 @@ def compare(operation: Operation, outputs: int, seed: int) -> Comparison:
             result = operation.run(case)
         except (RuntimeError, ValueError, NotImplementedError, *triton_errors()) as error:
             return replace(row, refused=first_line(error))
-        wrong, first = difference(case.title, result, predict(operation, case))
+        count, first = difference(case.title, result, predict(operation, case))
         row = replace(
             row,
             outputs=row.outputs + result.size,
-            mismatches=row.mismatches + wrong,
+            mismatches=row.mismatches + count,
             first=row.first or first,
         )
     return row
@@ -72,14 +72,14 @@ def recorded_cases(operation: Operation) -> Iterator[tuple[tuple[str, str], Span
 def record(path: Path, seed: int) -> None:
     from kernels.measure.machine import current_device, machine_here, today
 
-    captured = []
+    results = []
     for operation in operations():
         for pair, span, start, k in recorded_cases(operation):
             seed += 1
             case = draw_case(*pair, span, start, (*RECORDED_SHAPE, k), seed)
-            captured.append(Captured(operation=operation.name, case=case, d=operation.run(case)))
+            results.append(Captured(operation=operation.name, case=case, d=operation.run(case)))
     machine = machine_here(current_device())
-    write_vectors(path, captured, {"gpu": machine.name, "date": today(), **machine.versions})
+    write_vectors(path, results, {"gpu": machine.name, "date": today(), **machine.versions})
 
 
 def main(arguments: list[str] | None = None) -> int:

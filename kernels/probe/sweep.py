@@ -155,17 +155,17 @@ def sweep(
     from kernels.measure.machine import halt_if, machine_here, today
 
     points, first = [], ""
-    total, done = sum(job.lengths), 0
+    total, finished = sum(job.lengths), 0
     for case in cases(job):
         halt_if(stopped)
         k = case.a.shape[1]
-        progress(done / total, f"K = {k:,}")
+        progress(finished / total, f"K = {k:,}")
         result, predicted = run(case), predict(job.operation_data, case)
-        wrong, words = difference(f"K = {k:,}", result, predicted)
+        count, words = difference(f"K = {k:,}", result, predicted)
         first = first or words
         error = sum_error(result, exact(case), k)
-        points.append(SweepPoint(k=k, rms=error.rms, bias=error.bias, outputs=result.size, mismatches=wrong))
-        done += k
+        points.append(SweepPoint(k=k, rms=error.rms, bias=error.bias, outputs=result.size, mismatches=count))
+        finished += k
     progress(1.0, "done")
     return ProbeRow(
         job=job,

@@ -97,7 +97,7 @@ class Decoder(nn.Module):
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         """bf16[sequences · length, vocabulary] of tokens int64[sequences, length]."""
         sequences, length = tokens.shape
-        x = embed(tokens.reshape(-1), self.embedding)
+        x = _Embed.apply(tokens.reshape(-1), self.embedding)
         normed = piece(rms_norm, x)(x, self.blocks[0].norm_attention)
         for number, block in enumerate(self.blocks):
             qkv = self._linear(f"{number}.qkv", block.layers["qkv"], normed)
@@ -182,13 +182,8 @@ def _in_order() -> Iterator[None]:
         settings.fill_uninitialized_memory = filled
 
 
-def embed(tokens: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-    """bf16[tokens, width]: rows of a table [vocabulary, width]."""
-    return _Embed.apply(tokens, table)
-
-
 class _Embed(torch.autograd.Function):
-    """A matmul with zeros and ones computes the gradient, without atomics."""
+    """bf16[tokens, width]: rows of a table [vocabulary, width]. Its gradient is a matmul, without atomics."""
 
     @staticmethod
     def forward(ctx: Any, tokens: torch.Tensor, table: torch.Tensor) -> torch.Tensor:

@@ -82,8 +82,8 @@ class Pace:
 
 def steps_within(paces: Sequence[Pace], seconds: float) -> int:
     """Steps of each of several runs that fit into some seconds together; at least HELD_OUT_LOOKS."""
-    left = seconds - sum(pace.looks_s for pace in paces)
-    return max(HELD_OUT_LOOKS, int(left / sum(pace.step_s for pace in paces)))
+    steps_s = seconds - sum(pace.looks_s for pace in paces)
+    return max(HELD_OUT_LOOKS, int(steps_s / sum(pace.step_s for pace in paces)))
 
 
 def pilot(trainer: Trainer) -> Pace:
@@ -174,8 +174,8 @@ def _look(trainer: Trainer, course: Course, looks: Looks) -> None:
 def _note(course: Course) -> str:
     if course.failure:
         return course.failure
-    held = f", held out {course.held_out[-1]:.4f}" if course.held_out else ""
-    return f"step {course.done} of {course.steps}, loss {course.losses[-1]:.4f}{held}"
+    loss = f", held out {course.held_out[-1]:.4f}" if course.held_out else ""
+    return f"step {course.done} of {course.steps}, loss {course.losses[-1]:.4f}{loss}"
 
 
 def row_of(trainer: Trainer, course: Course) -> TrainRow:
@@ -189,7 +189,7 @@ def row_of(trainer: Trainer, course: Course) -> TrainRow:
         provenance=Provenance.GPU if machine.capability else Provenance.REFERENCE,
         machine=machine,
         date=today(),
-        text=trainer.text.used,
+        text=trainer.text.source,
         steps=course.steps,
         done=course.done,
         loss_every=every,

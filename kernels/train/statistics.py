@@ -66,9 +66,9 @@ def statistics(trainer: Trainer, step: int) -> Statistics:
         return Statistics(step=step, layers=(), copies=(), products=())
     plan = next(iter(layers.values())).layer.steps.plan
     products = [getattr(plan, name) for name in MATMULS]
-    read = [each for one in products for each in (one.a, one.b) if each.operand is not None]
+    readings = [each for one in products for each in (one.a, one.b) if each.operand is not None]
     with trainer.beside():
-        of_copies = tuple(_of_copies(layers.values(), reading) for reading in read)
+        of_copies = tuple(_of_copies(layers.values(), reading) for reading in readings)
         results = [dict(_products(one)) for one in layers.values()]
     of_products = tuple(
         ProductStatistics(tensor=matmul.d.value, matmul=name, sqnr_db=tuple(each[name] for each in results))
@@ -193,7 +193,7 @@ def save_tensors(trainer: Trainer, step: int, steps: int, folder: Path) -> None:
             "seed": str(job.seed),
             "layer": name,
             "after_step": f"{step} of {steps}",
-            "text": f"{trainer.text.used.name} {trainer.text.used.version}, {trainer.text.used.sha256}",
+            "text": f"{trainer.text.source.name} {trainer.text.source.version}, {trainer.text.source.sha256}",
             "gpu": machine.name,
             "versions": json.dumps(machine.versions),
             "date": today(),

@@ -38,8 +38,8 @@ def rate_at(step: int, steps: int, most: float) -> float:
     rising = max(1, round(WARM_UP * steps))
     if step < rising:
         return most * (step + 1) / rising
-    done = (step - rising) / max(1, steps - rising)
-    return most * (LAST_RATE + (1 - LAST_RATE) * (1 + math.cos(math.pi * done)) / 2)
+    share = (step - rising) / max(1, steps - rising)
+    return most * (LAST_RATE + (1 - LAST_RATE) * (1 + math.cos(math.pi * share)) / 2)
 
 
 @dataclass(frozen=True)

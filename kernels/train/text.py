@@ -28,7 +28,7 @@ _BETWEEN = b"\n"
 class Text:
     """Bytes to learn from and held-out bytes."""
 
-    used: TextUsed
+    source: TextUsed
     train: NDArray[np.uint8]
     held_out: NDArray[np.uint8]
 
@@ -67,7 +67,7 @@ def file_text(path: Path) -> Text:
 
 def _text(training: list[bytes], testing: list[bytes], all_: list[bytes], name: str, origin: str) -> Text:
     train, held_out = (np.frombuffer(_BETWEEN.join(each), dtype=np.uint8) for each in (training, testing))
-    used = TextUsed(
+    source = TextUsed(
         name=name,
         version=origin,
         sha256=hashlib.sha256(_BETWEEN.join(all_)).hexdigest(),
@@ -76,7 +76,7 @@ def _text(training: list[bytes], testing: list[bytes], all_: list[bytes], name: 
         held_out_bytes=sum(map(len, testing)),
         held_out_files=len(testing) if len(all_) > 1 else 0,
     )
-    return Text(used, train, held_out)
+    return Text(source, train, held_out)
 
 
 def _is_test(path: Path) -> bool:
@@ -91,7 +91,7 @@ def check_length(text: Text, sequences: int, length: int) -> None:
     for part, (part_bytes, least) in needed.items():
         if len(part_bytes) < least:
             raise ValueError(
-                f"a text has at least {least:,} bytes {part}, got {len(part_bytes):,} in {text.used.name}"
+                f"a text has at least {least:,} bytes {part}, got {len(part_bytes):,} in {text.source.name}"
             )
 
 

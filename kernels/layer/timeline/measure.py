@@ -53,9 +53,9 @@ def measure(
     require_gpu()
     timeline, start = so_far or Timeline(job=job, rows=()), 0.0
 
-    def tell(start: float, end: float, done: float, note: str, timeline: Timeline | None = None) -> None:
+    def tell(start: float, end: float, share: float, note: str, timeline: Timeline | None = None) -> None:
         halt_if(stopped)
-        progress(start + (end - start) * done, note, timeline)
+        progress(start + (end - start) * share, note, timeline)
 
     with memory(job.size):
         try:
@@ -70,8 +70,8 @@ def measure(
 
 
 def _with_rows(ways: Sequence[Way], timeline: Timeline, tensors: Tensors, tell: Progress) -> Timeline:
-    job, known = timeline.job, {one.way for one in (*timeline.rows, *timeline.left_out)}
-    new = [way for way in Way if way in (Way.BF16, *ways) and way not in known]
+    job, earlier = timeline.job, {one.way for one in (*timeline.rows, *timeline.left_out)}
+    new = [way for way in Way if way in (Way.BF16, *ways) and way not in earlier]
     if not new:
         return timeline
     contenders, left_out = _ready(dict.fromkeys((Way.BF16, *new)), job, tensors, tell)
@@ -81,8 +81,8 @@ def _with_rows(ways: Sequence[Way], timeline: Timeline, tensors: Tensors, tell: 
         return timeline  # bf16 would be alone
     times, refusals = _times(job, contenders, tell)
     for number, one in enumerate(rows):
-        done = _TIMED + (1 - _TIMED) * number / len(rows)
-        tell(done, f"kernel by kernel: {one.way.title}", timeline if timeline.rows else None)
+        share = _TIMED + (1 - _TIMED) * number / len(rows)
+        tell(share, f"kernel by kernel: {one.way.title}", timeline if timeline.rows else None)
         row = _row(job, one, times, refusals.get(one.way, ""))
         timeline = replace(timeline, rows=(*timeline.rows, row))
     return timeline
@@ -143,8 +143,8 @@ def _times(
         turns.append(_EagerTurn(one, turn_us))
     names = {one.way.value for one in contenders}
 
-    def between(done: float) -> None:
-        tell(_READY + (_TIMED - _READY) * done, "timing in turns")
+    def between(share: float) -> None:
+        tell(_READY + (_TIMED - _READY) * share, "timing in turns")
 
     return interleaved(turns, job.rounds, between, lambda by_name: names & set(by_name)), refusals
 

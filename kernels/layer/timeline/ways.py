@@ -38,12 +38,12 @@ class Tensors:
     weights: tuple[torch.Tensor, ...]
 
     @classmethod
-    def of(cls, job: TimelineJob, place: str = "cuda") -> "Tensors":
+    def of(cls, job: TimelineJob, device: str = "cuda") -> "Tensors":
         """Draw normal numbers; weights are scaled so that y has x's size."""
-        dice = torch.Generator(place).manual_seed(0)
+        dice = torch.Generator(device).manual_seed(0)
 
         def normal(*shape: int) -> torch.Tensor:
-            return torch.randn(shape, generator=dice, dtype=torch.bfloat16, device=place)
+            return torch.randn(shape, generator=dice, dtype=torch.bfloat16, device=device)
 
         def weight(out: int, in_: int) -> torch.Tensor:
             return normal(out, in_).mul_(in_**-0.5)

@@ -40,7 +40,7 @@ def test_thirty_steps_learn_and_are_told(recipe, text):
     assert row.losses[-1] < 4
     assert row.held_out_at == (STEPS // 2, STEPS)
     assert row.final == pytest.approx(row.held_out_bf16, abs=0.05)
-    assert row.text == text.used
+    assert row.text == text.source
     assert row.machine.capability is None
     linears = len(SIZES["tiny"].block_linears)
     assert (row.quantized_gemms, row.gemms) == (0 if recipe == BF16 else 3 * linears, 3 * (linears + 1))
