@@ -1,14 +1,16 @@
 """Layers in a recipe, for PyTorch: `linear`, `Float8Linear`, `SwigluMlp`, `convert_to_float8_training`.
 
-plan.py           which copies of x, w and dy a recipe's three matmuls read
-calls.py          quantize, swiglu and multiply, by kernels or by the reference's rules
-steps.py          forward and backward of a linear layer and of a SwigluMlp
-function.py       a call: autograd, launches of eager calls, the operators of torch.compile
-float8_linear.py  linear and Float8Linear
-sharded.py        tensor parallelism
-mlp.py            SwigluMlp: two layers and SwiGLU between them
-convert.py        nn.Linear layers of a model become Float8Linear
-timeline/         a step's kernels, one after the other
+    plan.py           which copies of x, w and dy a recipe's three matmuls read
+    calls.py          quantize, swiglu and multiply, by kernels or by the reference's rules
+    steps.py          forward and backward of a linear layer and of a SwigluMlp
+    function.py       a call: autograd, launches of eager calls, the operators of torch.compile
+    float8_linear.py  linear and Float8Linear
+    sharded.py        tensor parallelism
+    mlp.py            SwigluMlp: two layers and SwiGLU between them
+    convert.py        nn.Linear layers of a model become Float8Linear
+    timeline/         a step's kernels, one after the other
+
+`python -m kernels.measure layer` times a step kernel by kernel, beside bf16 and fp8 of torch's operations.
 """
 
 from typing import TYPE_CHECKING

@@ -213,7 +213,7 @@ class LayerRow(Recorded):
 
     @property
     def step_us(self) -> float:
-        """Of the graph if there is one."""
+        """Time of the graph if there is one."""
         return (self.graph or self.eager).median_us
 
     @property
