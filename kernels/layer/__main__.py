@@ -1,7 +1,7 @@
 """python -m kernels.layer --model: train a Llama of transformers in bf16 and in recipes, side by side.
 
-Each way of training, eager, checkpointed and compiled, has a contest: all models take turns of a few steps,
-so that a slow moment of the machine slows all. It needs `pip install transformers`.
+Models take turns of a few steps, so that a slow moment of the machine slows all: eager, checkpointed and
+compiled. It needs `pip install transformers`.
 
 Exit codes: 0 all trained, 1 something is missing, 2 bad arguments, 130 stopped by Ctrl-C.
 """
@@ -40,7 +40,7 @@ _HEADER = ("recipe", "ms a step", "× bf16", "MiB at most", "first loss", "last 
 
 @dataclass(frozen=True, kw_only=True)
 class Llama:
-    """Sizes of the model; the defaults have 509 million weights in 57 linear layers."""
+    """Sizes; the defaults have 509 million weights in 57 linear layers."""
 
     layers: int = 8
     width: int = 2048
@@ -48,7 +48,7 @@ class Llama:
     vocabulary: int = 24_000
 
     def model(self, device: torch.device) -> nn.Module:
-        """A new model in bf16. Raises Unsupported if transformers is not installed."""
+        """Raises Unsupported if transformers is not installed."""
         try:
             from transformers import LlamaConfig, LlamaForCausalLM
         except ImportError as error:
@@ -72,7 +72,7 @@ class Llama:
 
 
 class Contender:
-    """One model in training: all linear layers but the head in a recipe, or all in bf16."""
+    """One model in training; its head stays in bf16."""
 
     def __init__(self, sizes: Llama, recipe: str, way: str, tokens: int, device: torch.device) -> None:
         self.recipe, self.losses, self._times_ms = recipe, [], []

@@ -78,11 +78,11 @@ Seeds = torch.Tensor | None
 class Calls(NamedTuple):
     """Operations of a step.
 
-    - quantize(x, readings, seeds): a copy of x for each reading, from one read of x.
+    - quantize(x, readings, seeds): a copy of x for each reading.
     - swiglu(gate_up, dh, readings, seeds): copies of h = silu(gate) · up, or, with a dh [tokens, hidden], of
       gate_up's gradient; bf16 for a reading in bf16. gate_up is bfloat16[tokens, 2 · hidden], gate first.
-    - multiply(a, b, k, product, dtype, out): D[M, N], in bf16 if `dtype` is bf16, else in the recipe's dtype.
-      D is added into `out`, float32, if there is one.
+    - multiply(a, b, k, product, dtype, out): D[M, N] in bf16 if `dtype` is bf16, else in the recipe's dtype,
+      or added into `out`, float32.
     """
 
     quantize: Callable[..., list[Parts]]
@@ -114,7 +114,7 @@ def _swiglu(
 def _multiply(
     a: Parts, b: Parts, k: int, product: Product, dtype: torch.dtype | None, out: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Only a GEMM whose D is fp32 adds into out in its kernel."""
+    """Only a GEMM with an fp32 D adds into out in its kernel."""
     _require_kernels(a[0])
     operands = _operand(product.a, a, k), _operand(product.b, b, k)
     if out is None:
@@ -191,7 +191,7 @@ def emulated(x: torch.Tensor, reading: Reading, seed: torch.Tensor | None) -> Re
 
 
 def _as_numpy(x: torch.Tensor) -> np.ndarray:
-    """float32 copy of x: a numpy view would pin the storage of a parameter."""
+    """A copy in float32: a numpy view would pin the storage of a parameter."""
     return x.detach().to("cpu", torch.float32, copy=True).numpy()
 
 

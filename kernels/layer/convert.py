@@ -1,4 +1,4 @@
-"""convert_to_float8_training: the nn.Linear layers of a model become Float8Linear, as in torchao."""
+"""convert_to_float8_training, named as in torchao."""
 
 import warnings
 from collections.abc import Callable
@@ -24,10 +24,10 @@ def convert_to_float8_training(
     - module_filter_fn(layer, fqn): True for the layers to convert; fqn is such as "layers.0.mlp.up".
     - recipe, emulate: those of Float8Linear.
 
-    Parameters and hooks stay, and a layer that occurs twice stays one. A model that is an nn.Linear itself
-    comes back as a new layer. One UserWarning names the layers that the filter takes and that must stay: a
-    Float8Linear, a lazy or parametrized layer, a subclass of nn.Linear, since its forward may differ. Raises
-    ValueError if no layer was converted: the model would train in its own precision without a word.
+    Parameters and hooks stay; a layer that occurs twice stays one. A model that is an nn.Linear itself comes
+    back as a new layer. One UserWarning names the layers that must stay: a Float8Linear, a lazy or
+    parametrized layer, a subclass of nn.Linear, since its forward may differ. Raises ValueError if no layer
+    was converted.
     """
     converted: dict[nn.Module, Float8Linear] = {}
     reasons: dict[str, str] = {}

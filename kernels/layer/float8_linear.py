@@ -1,7 +1,6 @@
 """linear and Float8Linear: y = x · wᵀ + bias in a recipe, and its gradients.
 
-Forward quantizes x and w for all readers and holds the copies of x for Wgrad and of w for Dgrad, not x.
-Backward quantizes dy for both.
+Forward quantizes x and w for all readers and holds the copies for backward, which quantizes dy for both.
 """
 
 from copy import copy
@@ -32,9 +31,9 @@ def linear(
     - x, w: bfloat16, float16 or float32. y and dx have x's dtype, dw has w's. Under autocast x is cast first.
     - emulate: compute by the reference's rules, on any machine and for every recipe; slow.
 
-    Stochastic rounding draws its bits from torch's generator of the device, in forward. dw is added to
-    w.main_grad if that is float32, and w.grad then stays None. Raises ValueError for other shapes, dtypes and
-    recipes; Unsupported for a recipe or a machine without kernels, and for delayed scales.
+    Stochastic rounding draws its bits from torch's generator of the device, in forward. dw is added to a
+    w.main_grad in float32, and w.grad stays None. Raises ValueError for other shapes, dtypes and recipes;
+    Unsupported for a recipe or a machine without kernels, and for delayed scales.
     """
     steps = _STEPS[_key(recipe, emulate), emulate]
     check_operands(x, w, bias)
@@ -42,7 +41,7 @@ def linear(
 
 
 _STEPS: dict[tuple[str, bool], LinearSteps] = {}
-"""Steps of `linear` by key, for torch.compile, which does not trace how they are made."""
+"""Steps of `linear` by key: torch.compile does not trace how they are made."""
 
 
 @torch.compiler.assume_constant_result
@@ -90,7 +89,7 @@ def _text(dtype: torch.dtype) -> str:
 class Float8Linear(nn.Linear):
     """An nn.Linear that computes by kernels.layer.linear: a weight, a bias and a recipe, no other state.
 
-    The shards of a weight that is a DTensor have scales of their own.
+    A weight that is a DTensor is multiplied in shards, with scales of their own.
     """
 
     steps: LinearSteps
@@ -114,7 +113,7 @@ class Float8Linear(nn.Linear):
     def from_linear(
         cls, layer: nn.Linear, recipe: str | Recipe = "deepseek_v3", *, emulate: bool = False
     ) -> Self:
-        """A layer with the parameters, hooks and mode of another, which they share."""
+        """A layer that shares the parameters, hooks and mode of another."""
         if not isinstance(layer, nn.Linear):
             raise ValueError(f"a Float8Linear is made of an nn.Linear, got {type(layer).__name__}")
         steps = linear_steps(recipe, emulate)
@@ -163,7 +162,7 @@ class Float8Linear(nn.Linear):
         return self._w_copies
 
     def held_bytes(self, tokens: int) -> HeldBytes:
-        """Bytes held from forward to backward for x of `tokens` rows in bf16."""
+        """Bytes held from forward to backward for x [tokens, in] in bf16."""
         in_, out = self.in_features, self.out_features
         return held_bytes(self.steps, (tokens, in_), (out, in_))
 

@@ -26,11 +26,10 @@ PLAIN = (torch.Tensor, torch.nn.Parameter)
 LAUNCHES = LaunchCache()
 Needs, Tensors, Dtypes = tuple[bool, ...], Sequence[torch.Tensor], tuple[torch.dtype, ...]
 Results = Sequence[torch.Tensor | None]
-"""y and the tensors for its backward; or dx and dw of each weight, or None."""
 _CHECKPOINT = "torch.utils.checkpoint", "_checkpoint_hook.__init__.<locals>.pack_hook"
 _MOST_SHAPES = 1 << 12
 _shapes: dict[Hashable, list[torch.Tensor]] = {}
-"""Stand-ins for dropped tensors, by layout: shapes without memory, for a checkpoint to compare."""
+"""Shapes of dropped tensors, by layout, without memory: a checkpoint compares them."""
 
 
 def run(
@@ -259,7 +258,6 @@ def _backward(
 
 
 def _backward_add(calls: CallsOf, *arguments: Any) -> None:
-    """Fake tensors have nothing to add."""
     if calls is calls_of:
         _backward(calls, *arguments)
 

@@ -1,7 +1,7 @@
 """SwigluMlp: a transformer's feed-forward block in a recipe, with SwiGLU and quantizing in one kernel.
 
-Held for backward: copies of x and h for Wgrad and of both weights for Dgrad, and gate_up in bf16 for SwiGLU's
-gradient. h itself is stored only if a matmul reads bf16.
+Held for backward: copies of x, h and both weights, and gate_up in bf16 for SwiGLU's gradient. h itself is
+stored only if a matmul reads bf16.
 """
 
 from typing import Self
@@ -22,7 +22,7 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 class SwigluMlp(nn.Module):
     """y = h · w_downᵀ with h = silu(x · w_gateᵀ) · (x · w_upᵀ); x and y are [..., in].
 
-    - gate_up: a Float8Linear with the weight [2 · hidden, in], gate first, and one scale if per tensor.
+    - gate_up: a Float8Linear with the weight [2 · hidden, in], gate first.
     - down: a Float8Linear with the weight [in, hidden].
 
     The result is that of down(swiglu(gate_up(x))) with gate_up in bf16, bit for bit. If a layer was replaced,
@@ -114,7 +114,7 @@ class SwigluMlp(nn.Module):
         return self.down(h.to(x.dtype), **options)
 
     def fuses(self, tokens: int) -> bool:
-        """True if one kernel computes and quantizes SwiGLU, and one its gradient, for x of `tokens` rows.
+        """True if one kernel computes and quantizes SwiGLU, and one its gradient.
 
         Else a kernel writes bf16 and others quantize that, with the same result.
         """
@@ -131,7 +131,7 @@ class SwigluMlp(nn.Module):
         return f"SwiGLU quantized {how}"
 
     def held_bytes(self, tokens: int) -> HeldBytes:
-        """Bytes held from forward to backward for x of `tokens` rows in bf16."""
+        """Bytes held from forward to backward for x [tokens, in] in bf16."""
         in_, hidden = self.gate_up.in_features, self.hidden_features
         return held_bytes(self.steps, (tokens, in_), (2 * hidden, in_), (in_, hidden))
 

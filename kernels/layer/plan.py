@@ -1,7 +1,6 @@
 """A recipe for a layer: which of its matmuls reads x, w and dy as which operand. No torch, no GPU.
 
-Two matmuls read each tensor, one along its rows and one down its columns. So each reading has memory of its
-own, even where both have equal codes.
+Two matmuls read each tensor, one along its rows and one down its columns, from memory of their own.
 """
 
 from dataclasses import dataclass, replace
@@ -56,8 +55,7 @@ Readings = tuple[Reading, Reading]
 class Product:
     """A matmul of a recipe, and its operands.
 
-    bf16_spec: D in bf16 even if the recipe has fp32. A sum is rounded once in either case, but a later cast
-    would read and write all of D again.
+    bf16_spec: D in bf16 even if the recipe has fp32: a later cast would read and write all of D again.
     """
 
     matmul: Matmul
@@ -106,7 +104,7 @@ def layer_plan(recipe: str | Recipe, emulate: bool) -> LayerPlan:
 
 
 _own: WeakValueDictionary[str, Recipe] = WeakValueDictionary()
-"""Recipes of one's own by line, while a plan has them. from_text refuses some of these lines."""
+"""Recipes of one's own by line, while a plan has them: from_text refuses some lines."""
 
 
 def _key(recipe: Recipe) -> str:

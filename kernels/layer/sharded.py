@@ -37,7 +37,7 @@ def run_on_shards(steps: LinearSteps, x: torch.Tensor, weight: DTensor, bias: to
 
 
 def _row(w: Placement, x: Placement, last: int) -> tuple[Placement, Placement, Placement, Placement]:
-    """Placements of x, y, dx and dw: a row of the table."""
+    """Placements of x, y, dx and dw."""
     if w.is_shard(0):
         return Replicate(), Shard(last), Partial(), w
     if w.is_shard(1):

@@ -146,14 +146,14 @@ Steps = LinearSteps | MlpSteps
 
 @lru_cache(maxsize=MOST_RECIPES)
 def steps_of(recipe: str, emulate: bool, layers: int) -> Steps:
-    """Steps of one layer, or of two with SwiGLU between them. Equal steps are one object, cheap as a key."""
+    """Equal steps are one object, cheap as a key. layers: 2 for a SwigluMlp."""
     plan = layer_plan(recipe, emulate)
     return LinearSteps(plan) if layers == 1 else MlpSteps(plan)
 
 
 @torch.compiler.assume_constant_result
 def saved_groups(recipe: str, emulate: bool, needs_grad: tuple[bool, ...]) -> Groups:
-    """Groups of tensors for the backward: the number of an input that is one itself, in bf16, else None."""
+    """Groups of tensors for the backward: for an input in bf16 its number, else None."""
     return _groups(recipe, emulate, needs_grad)
 
 
@@ -171,7 +171,7 @@ def _groups(recipe: str, emulate: bool, needs_grad: tuple[bool, ...]) -> Groups:
 
 @dataclass(frozen=True, kw_only=True)
 class HeldBytes:
-    """Bytes of x (in a SwigluMlp also of gate_up and h), and of copies of w."""
+    """Bytes of x, in a SwigluMlp also of gate_up and h, and of copies of w."""
 
     x: int
     w: int
@@ -182,7 +182,7 @@ class HeldBytes:
 
 
 def held_bytes(steps: Steps, *shapes: tuple[int, int]) -> HeldBytes:
-    """Bytes held if x and all weights get a gradient. `shapes`: of x, then of each weight, all in bf16.
+    """Bytes held if all get a gradient. `shapes`: of x, then of each weight, in bf16.
 
     Raises ValueError for tokens below 0.
     """

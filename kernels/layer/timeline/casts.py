@@ -23,7 +23,7 @@ _FITS = (Fit.NEAREST, Fit.ROUND_UP)
 
 
 class Cast(NamedTuple):
-    """Plain numbers for torch.compile. mn, k: extents of a tile, 0 for a whole dim."""
+    """mn, k: extents of a tile, 0 for a whole dim."""
 
     mn: int
     k: int
@@ -35,7 +35,7 @@ class Cast(NamedTuple):
 
 
 class TorchCopy(NamedTuple):
-    """Codes float8[mn, K], scales float32[mn_tiles, k_tiles], and amax under a delayed scale."""
+    """Codes float8[mn, K], scales float32[mn_tiles, k_tiles], amax under a delayed scale."""
 
     codes: torch.Tensor
     scale: torch.Tensor
@@ -66,10 +66,7 @@ def _cast_of(reading: Reading) -> Cast | None:
 
 
 class Casts(NamedTuple):
-    """Casts for both readers of a tensor; None for bf16.
-
-    shared: both have one format and one scale for the whole tensor, so they share codes.
-    """
+    """Casts for both readers of a tensor. shared: they have one format and one scale, so one set of codes."""
 
     first: Cast | None
     second: Cast | None
@@ -124,7 +121,7 @@ def as_operand(codes: torch.Tensor, scale: torch.Tensor, operand: Operand) -> Qu
 
 
 def values(codes: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-    """bf16[mn, K]: code · scale."""
+    """bf16[mn, K]."""
     mn, k = (size // tiles for size, tiles in zip(codes.shape, scale.shape, strict=True))
     tiles = codes.to(torch.bfloat16).unflatten(1, (-1, k)).unflatten(0, (-1, mn))
     return (tiles * scale.to(torch.bfloat16)[:, None, :, None]).reshape(codes.shape)

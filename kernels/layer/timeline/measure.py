@@ -21,7 +21,7 @@ _WARM_UP = 3
 _PROFILED = 7
 """Steps in a row; a kernel's time is the median over them."""
 _SETTLE_US = 250_000.0
-"""A card that was idle runs faster than one at its power limit for more than 0.1 s."""
+"""An idle card runs faster than one at its power limit for more than 0.1 s."""
 _READY, _TIMED = 0.4, 0.8
 _EAGER = ", eager"
 Progress = Callable[..., None]
@@ -113,7 +113,7 @@ def _ready(
 
 
 class _EagerTurn:
-    """Steps from Python, without waiting for the GPU between them."""
+    """Steps from Python, without waits between them."""
 
     def __init__(self, one: Ready, turn_us: float) -> None:
         self.name = one.way.value + _EAGER
@@ -130,7 +130,7 @@ class _EagerTurn:
 def _times(
     job: TimelineJob, contenders: Sequence[Ready], tell: Progress
 ) -> tuple[dict[str, Timing], dict[Way, str]]:
-    """Times by name, and reasons why a way has no graph."""
+    """Times by name; reasons why a way has no graph."""
     turn_us, refusals = job.turn_ms * 1e3, {}
     turns: list[Turn] = []
     for one in contenders:

@@ -15,7 +15,6 @@ from kernels.measure.rows import Recorded, Timing
 from kernels.typed import Count, Positive, check_known, check_whole
 
 CLOCK = "torch.profiler (CUPTI)"
-"""Source of kernels' times."""
 _LARGEST = 1 << 18
 
 
@@ -136,7 +135,6 @@ class KernelRun:
     - start_us: from the first kernel's start. A kernel that waits for the one before it starts at its end.
     - bytes: operands read once and results written once, if counted. flop: of a matmul.
     - piece_bytes: of the piece of the step that ends with this kernel, such as one tensor's quantizing.
-      None within a piece, and in older rows.
     """
 
     name: str
@@ -167,10 +165,10 @@ class LayerRow(Recorded):
     """One way of a TimelineJob. Rows with equal `bf16` took turns in one run with bf16.
 
     - kernels: of one step, with median times over several; in a CUDA graph if `in_graph`.
-    - eager: wall time of a step launched from Python, which waits for the GPU only at its end. graph: of its
-      replays as one CUDA graph; None if it could not be captured, and `note` says why.
+    - eager: wall time of a step from Python, which waits for the GPU only at its end. graph: of its replays
+      as one CUDA graph; None if it could not be captured, and `note` says why.
     - bf16: the bf16 step of this run, in a graph. A row of bf16 has that of its first run.
-    - held_bytes: memory that the step's forward leaves allocated for its backward, beside y; measured.
+    - held_bytes: what a forward leaves allocated for its backward, beside y; measured.
     - weight_bytes: copies of weights that live from step to step.
     - note: sentences on surprises of this way.
     """
@@ -199,7 +197,7 @@ class LayerRow(Recorded):
 
     @cached_property
     def own_us(self) -> tuple[float, ...]:
-        """Times of the kernels without overlap: one may start early, and wait."""
+        """Times without overlap: a kernel may start early, and wait."""
         times, end = [], 0.0
         for kernel in self.kernels:
             times.append(max(0.0, kernel.end_us - max(kernel.start_us, end)))
@@ -208,7 +206,7 @@ class LayerRow(Recorded):
 
     @property
     def gaps_us(self) -> float:
-        """Time in which no kernel ran."""
+        """Time without a kernel."""
         return self.span_us - sum(self.own_us)
 
     @property
@@ -218,11 +216,9 @@ class LayerRow(Recorded):
 
     @property
     def times_bf16(self) -> float:
-        """Speed over bf16 of the same run."""
         return self.bf16.median_us / self.step_us
 
     def role_us(self, role: Role) -> float:
-        """Time of a role's kernels, without overlap."""
         return sum(own for kernel, own in zip(self.kernels, self.own_us, strict=True) if kernel.role is role)
 
     @property

@@ -1,7 +1,7 @@
 """Kernels from torch's profile: start and time of each, and the piece of a step that launched it.
 
-A step runs once with a mark around each piece, which waits for the GPU at both its ends. torch.profiler
-exports Chrome's trace format, with times in microseconds.
+A mark around each piece waits for the GPU at both its ends. torch.profiler exports Chrome's trace format,
+with times in microseconds.
 """
 
 import json
@@ -27,7 +27,7 @@ _KERNEL, _MEMORY = "kernel", ("gpu_memset", "gpu_memcpy")
 _MARK = "user_annotation"
 _AMAX = "amax_kernel"
 _FILL, _TORCH_FILL = "Mem", "FillFunctor<"
-"""CUPTI's fills and copies of memory begin with Mem; torch's kernels that fill contain the second."""
+"""CUPTI's fills and copies begin with Mem; names of torch's fills contain the second."""
 _LONGEST_NAME = 120
 _LEAST_US = 1e-3
 
@@ -53,8 +53,6 @@ class Piece:
 
 
 class Pieces:
-    """Pieces of a step, each marked in torch's profile."""
-
     def __init__(self) -> None:
         self.every: list[Piece] = []
         self._open: list[Piece] = []
@@ -83,7 +81,7 @@ class Pieces:
 
 
 class EachOperation(TorchDispatchMode):
-    """Makes each of torch's operations, which is one kernel, a piece within its piece."""
+    """Makes each of torch's operations, one kernel, a piece within its piece."""
 
     def __init__(self, pieces: Pieces) -> None:
         super().__init__()
@@ -105,7 +103,6 @@ class EachOperation(TorchDispatchMode):
 
 
 def wait() -> None:
-    """Wait for the GPU, if there is one."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 
@@ -128,7 +125,6 @@ class Ran:
 
 
 def profiled(run: Callable[[], object]) -> dict[str, Any]:
-    """The profile of a call, up to the end of its work on the GPU."""
     torch.cuda.synchronize()
     activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
     # Without acc_events torch warns that a second cycle would drop the events of this one.
@@ -178,7 +174,7 @@ def labelled(trace: Mapping[str, Any], pieces: Pieces) -> list[KernelRun]:
 
 
 def _runs(inside: Sequence[Ran], label: Piece) -> Iterable[KernelRun]:
-    """The kernels of a piece. A kernel gets the piece's words and bytes if they are its own."""
+    """A kernel gets the piece's words and bytes if they are its own."""
     kernels = [each for each in inside if each.is_kernel]
     kernels = [each for each in kernels if not _is_fill(each.name)] or kernels
     others = [each for each in kernels if not each.name.endswith(_AMAX)]
@@ -226,8 +222,8 @@ def short(name: str) -> str:
 def timed(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> tuple[KernelRun, ...] | None:
     """The labelled kernels with median times over several steps; None if these ran in another order.
 
-    A graph may fill by a Memset instead of torch's kernel, so any fill stands for any other. Fills are left
-    out if only their number differs.
+    A graph may fill by a Memset instead of torch's kernel, so any fill stands for any other, and fills are
+    left out if only their number differs.
     """
     kernels = _timed(labels, runs, steps)
     if kernels is not None:

@@ -157,7 +157,6 @@ class Step:
             self._steps.backward(self._tensors.dy, groups, dtypes, call)
 
     def forward(self, pieces: Pieces | None = None) -> tuple[Call, list[Parts]]:
-        """The call, and the tensors for its backward."""
         weights = self._tensors.weights
         calls = self._calls if pieces is None else marked(self._calls, pieces, self._activation)
         if self._activation is not Role.FUSED:
@@ -270,14 +269,13 @@ def _activated(gate_up: torch.Tensor, dh: torch.Tensor | None) -> torch.Tensor:
 def _activated_and_cast(
     gate_up: torch.Tensor, dh: torch.Tensor | None, both: casts.Casts
 ) -> tuple[torch.Tensor | None, list[casts.TorchCopy | None]]:
-    """SwiGLU or its gradient in bf16 if a matmul reads that, and its copies."""
+    """h in bf16 if a matmul reads that, and its copies."""
     h = _activated(gate_up, dh)
     is_read = both.first is None or both.second is None
     return (h if is_read else None), casts.cast_both(h, both)
 
 
 def _seconds(launch: Callable[[], object]) -> float:
-    """Seconds of a few warm launches."""
     launch()
     wait()
     start = perf_counter()
@@ -288,7 +286,6 @@ def _seconds(launch: Callable[[], object]) -> float:
 
 
 def eager(function: Callable[..., Any]) -> Callable[..., Any]:
-    """No torch.compile."""
     return function
 
 
@@ -360,7 +357,6 @@ _APART = "SwiGLU is written in bf16 and then quantized: no kernel does both for 
 
 
 def _storages(things: Any) -> dict[int, int]:
-    """Bytes of storages, by address."""
     storages = [each.untyped_storage() for each in tree_leaves(things) if isinstance(each, torch.Tensor)]
     return {storage.data_ptr(): storage.nbytes() for storage in storages}
 
