@@ -54,7 +54,7 @@ def show(controls: Controls) -> None:
     controls.draw(FIND, field, on_change=lambda: controls.preset(**{TERM.key: EVERY}))
     controls.draw(TERM, on_change=lambda: controls.preset(**{FIND.key: ""}))
     text, slug = controls.value(FIND), controls.value(TERM)
-    terms = glossary().search(text) if slug == EVERY else (glossary().by_slug[slug],)
+    terms = search(text) if slug == EVERY else (glossary().by_slug[slug],)
     here().know.markdown(KNOW)
     if terms == glossary().terms:
         draw_notice(f"Point at one of **{len(terms)} words**. It shows its sentence.")
@@ -66,6 +66,17 @@ def show(controls: Controls) -> None:
     for term in terms:
         st.html(entry(term))
         st.page_link(f"pages/{term.page}.py", icon=":material/arrow_forward:", query_params=term.params)
+
+
+def search(text: str) -> tuple[Term, ...]:
+    """Terms whose names or sentence hold every word of `text`; matches by name come first."""
+    words = text.casefold().split()
+
+    def holds(texts: tuple[str, ...]) -> bool:
+        return all(word in " ".join(texts).casefold() for word in words)
+
+    terms = [term for term in glossary().terms if holds((*term.every_name, term.says))]
+    return tuple(sorted(terms, key=lambda term: not holds(term.every_name)))
 
 
 @lru_cache(maxsize=1)

@@ -42,8 +42,8 @@ def draw_chart(
 ) -> Any:
     """Draw a chart, described by `alt`, and return the reader's selection in it.
 
-    Without a place, the first chart of a run is the page's picture. A chart is flattened to its place unless
-    it is rigid (its words have fixed places). `taken` pixels of the place belong to something else.
+    Without a place, the first chart of a run is the page's picture. It is flattened to its place, less
+    `margin` pixels, unless it is rigid (its words have fixed places).
     """
     place = stage() if place is None else place
     ready = spec if isinstance(spec, Filled) else legible(spec)

@@ -63,9 +63,9 @@ def chart_with_slider(
 ) -> Place:
     """Draw `spec_at(start)` with a slider in `field` of its selection `param`, and return its place.
 
-    `control` follows the slider while the chart stays. The chart is made anew, at `at`, when `drawn` (all
-    that its data depend on) or `at` changes, or the reader returns. `hand` replaces the slider on a chart
-    with a rail; `clicks` hears its marks; `around` is another place than the picture's.
+    `control` follows the slider. The chart is new, at `at`, when `inputs` (all that its data depend on) or
+    `at` changes, or the reader returns. `hand` replaces the slider on a chart with a rail; `clicks` hears its
+    marks; `around` is another place than the picture's.
     """
     state_key = f"_{name}"
     state = st.session_state.get(state_key)

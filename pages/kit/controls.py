@@ -14,21 +14,32 @@ the values that are not the default.
 """
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.components.v2.types import ComponentRenderer
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.kit import address
 from pages.kit.inert import quoted
 from pages.kit.look import presenter
-from pages.kit.look.save_pictures import draw_save_pictures
 from pages.kit.view import more, warning_place
 from pages.kit.widgets import Control, Place, Value
 
 T = TypeVar("T", bound=Value)
 
 _COMPLAINTS_SHOWN = 4
+_LOOK = Path(__file__).parent / "look"
+
+
+@lru_cache(maxsize=1)
+def _save_pictures() -> ComponentRenderer:
+    """Buttons that save the page's pictures, exactly as they are on the screen."""
+    css, js = ((_LOOK / f"save_pictures.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    html = "<ul></ul><p>This page has no picture now.</p>"
+    return st.components.v2.component("save_pictures", html=html, css=css, js=js)
 
 
 def link_params(**values: Value) -> dict[str, str]:
@@ -138,7 +149,7 @@ class Controls:
         self.preset(**self._opening)
 
     def link(self) -> str:
-        return address.link(self._wanted())
+        return address.link(self._parameters())
 
     def toolbar(self, place: Place | None = None) -> None:
         """Draw "Share", "Present" and "Reset" in `place`; complaints on a link stand on the page.
@@ -149,7 +160,8 @@ class Controls:
         with row.popover("Share", type="tertiary", width="content"):
             st.caption("This page with these settings. The button at the right copies the link.")
             self._link = st.empty()
-            draw_save_pictures()
+            st.caption("Its pictures, as they are on the screen. A card has the page's finding above it.")
+            _save_pictures()(key="save_pictures")
         presenter.draw_switch(row)
         row.button(
             "Reset",
@@ -206,20 +218,20 @@ class Controls:
         if type(value_now) is not type(value) or value_now != value:
             self._say(control.key, value)
 
-    def _wanted(self) -> dict[str, str]:
+    def _parameters(self) -> dict[str, str]:
         """Parameters of the address: controls that differ from the page's opening."""
         values = self._values
         if values == self._opening:
             return {}
-        unusual = [key for key, control in self._by_key.items() if values[key] != control.default]
-        named = unusual or [key for key in values if values[key] != self._opening[key]]
-        return {key: self._by_key[key].text(values[key]) for key in named}
+        keys = [key for key, control in self._by_key.items() if values[key] != control.default]
+        keys = keys or [key for key in values if values[key] != self._opening[key]]
+        return {key: self._by_key[key].text(values[key]) for key in keys}
 
     def _publish(self) -> None:
         if self._values == self._address_values:
             return
         self._address_values = dict(self._values)
-        if address.write(self._wanted()):
+        if address.write(self._parameters()):
             self._show_link()
 
     def _show_link(self) -> None:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from pages.glossary.words import search
 from pages.kit.terms.explain import glossary
 
 PAGE = "pages/glossary.py"
@@ -61,3 +62,11 @@ def test_an_address_of_the_section_that_went_opens_the_words(open_app):
     assert shown(at) == [*glossary().by_slug]
     assert not at.warning
     assert not at.query_params
+
+
+def test_a_search_takes_every_word_and_puts_names_first():
+    terms = [term.term for term in search("scale RULE")]
+    assert terms[0] == "scale rule"
+    assert "RCEIL" in [term.term for term in search("power of two")]
+    assert search("") == glossary().terms
+    assert search("zebra") == ()

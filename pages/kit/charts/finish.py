@@ -40,8 +40,6 @@ def dressed(chart: alt.LayerChart, ink: Ink) -> alt.LayerChart:
     return chart.configure_view(stroke=None).configure_axis(gridColor=ink.line, gridOpacity=0.35)
 
 
-ROOM = 0.08  # share of the width that the horizontal axis leaves free for the labels
-
 END = 0.03  # share of the width left free at the right, for half a label of the horizontal axis
 
 _NARROW = {"left": 0, "right": 0, "top": 5, "bottom": 5}

@@ -16,13 +16,10 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.tiles import WHOLE, Extent
 from pages.kit.charts.ink import LIGHT, Ink
 
 Row = dict[str, Any]  # the fields of a mark; also those of many marks, a column each
 
-FREE_ELEMENTS = 12  # the elements that are drawn along a dim where a tile is one element, or all of the dim
-FREE_TILES = 3
 SANS = "'Source Sans', 'Source Sans Pro', sans-serif"
 # A mark without a scale that a color could show: a part of D, an operand in bf16, a scale of zero or NaN
 NEUTRAL = "!isValid(datum.log2)"
@@ -31,11 +28,6 @@ CORNERS = ("x0", "x1", "y0", "y1")
 # True in a picture on a telephone: a mark with places of its own there has them under `n_…`
 TELEPHONE = "width < 560"
 WORD_STYLE: Row = {"dx": 0, "fontSize": 11, "fontWeight": "normal", "align": "left", "angle": 0, "font": SANS}
-
-
-def drawn_extent(extent: Extent) -> int:
-    """Elements to draw along a dim: a few tiles, or some elements where a tile is one or all."""
-    return FREE_ELEMENTS if extent is WHOLE or extent == 1 else FREE_TILES * extent
 
 
 def joined(parts: Sequence[Row]) -> Row:

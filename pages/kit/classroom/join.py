@@ -23,7 +23,7 @@ _SOMEWHERE = ("10.255.255.255", 9)
 
 
 def join_link(text: str, browser_url: str | None, listens: str) -> tuple[str, str]:
-    """The typed address, or one derived from `opened`, the browser's; and a doubt, or "".
+    """The typed address, or one derived from the browser's; and a doubt, or "".
 
     `listens` is the server's own address. Raises ValueError if the typed text is no address.
     """

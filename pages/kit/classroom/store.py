@@ -165,7 +165,7 @@ class Store:
         return Round() if number is None else Round(number, bool(is_revealed))
 
     def reveal(self, step: str, round_number: int) -> None:
-        """Let the truth out in round `seen`, if it is still the current one."""
+        """Let the truth out if this round is still the current one."""
         self._run(
             f"INSERT INTO rounds SELECT {_NOW}, ?1, ?2, 1 WHERE {_NOW} <> {_ALONE} "
             "ON CONFLICT DO UPDATE SET is_revealed = 1 WHERE number = ?2",
@@ -173,7 +173,7 @@ class Store:
         )
 
     def vote_again(self, step: str, round_number: int) -> None:
-        """Begin the round after `seen`, unless the truth is out."""
+        """Begin the round after this one, unless the truth is out."""
         if round_number < ROUNDS:
             self._run(
                 f"INSERT INTO rounds SELECT {_NOW}, ?1, 2, 0 WHERE {_NOW} <> {_ALONE} "

@@ -2,11 +2,11 @@
 
 All sessions share them, and the results. A call is asked for, not waited for:
 
-    wanted = [Call(errors_of, (name, seed)) for name in units]
-    answers = pool().ask("session 7, curves", wanted)      # an Answer for each call that is done, else None
+    calls = [Call(errors_of, (name, seed)) for name in units]
+    answers = pool().ask("session 7, curves", calls)      # an Answer for each call that is done, else None
 
-The function is imported in the process by its name: its module imports no Streamlit, which would take the
-process half a second. Arguments and results are pickled; the arguments can be hashed.
+The function's module imports no Streamlit, which would take the process half a second. Arguments can be
+hashed and pickled, results pickled.
 """
 
 import atexit
@@ -29,9 +29,7 @@ from pebble import ProcessExpired, ProcessPool
 
 from kernels.cores import cores
 
-BYTES_LIMIT = (
-    64 << 20
-)  # pickled bytes of all results that are kept; the one read longest ago is dropped first
+BYTES_LIMIT = 64 << 20  # pickled bytes of all results; the one read longest ago is dropped first
 LONGEST_S = 60.0  # seconds that one call may take
 # Seconds after which a call that a broken process ended is tried again where a page asks for it
 FAILURES_S = 10.0
@@ -141,7 +139,7 @@ class Pool:
     def ask(self, asker: str, calls: Sequence[Call]) -> list[Answer | None]:
         """Return the known answers and compute the missing ones.
 
-        Calls that this asker no longer wants leave the queue, if no process has begun them.
+        This asker's other calls leave the queue, if no process has begun them.
         """
         with self._changed:
             answers = [self._answer(call) for call in calls]

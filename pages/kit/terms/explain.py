@@ -68,16 +68,6 @@ class Glossary:
     def by_slug(self) -> dict[str, Term]:
         return {term.slug: term for term in self.terms}
 
-    def search(self, text: str) -> tuple[Term, ...]:
-        """Terms whose names or sentence hold every word of `text`; matches by name come first."""
-        words = text.casefold().split()
-
-        def holds(texts: tuple[str, ...]) -> bool:
-            return all(word in " ".join(texts).casefold() for word in words)
-
-        terms = [term for term in self.terms if holds((*term.every_name, term.says))]
-        return tuple(sorted(terms, key=lambda term: not holds(term.every_name)))
-
 
 @lru_cache(maxsize=1)
 def glossary() -> Glossary:
@@ -170,7 +160,7 @@ def draw_words(page: str) -> None:
 def words_of(page: str, first_read: Iterable[str], values: Mapping[str, Any]) -> list[Term]:
     """Terms of a view: of its texts, its section, then its page, at most `MOST`.
 
-    `shown` are the values of its controls, by key.
+    `values`: those of its controls, by key.
     """
     terms, mentioned = glossary().terms, terms_in(first_read)
     here = [term for term in terms if term.page == page]

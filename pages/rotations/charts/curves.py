@@ -7,13 +7,14 @@ import altair as alt
 import numpy as np
 
 from pages.kit.charts.curves import Series, line, pointer
-from pages.kit.charts.finish import END, ROOM, inside_axis, panel_title
+from pages.kit.charts.finish import END, inside_axis, panel_title
 from pages.kit.charts.finish import panels as below_one_another
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Columns, Filled, template
 
 HEIGHT, ALONE = 120, 240
 WITHOUT, WITH = "as it is", "rotated"
+_ROOM = 0.08  # share of the width that the horizontal axis leaves free for the labels
 NOW, CROSSINGS = "now", "_crossings"
 TITLES = {
     "total": "Error of all elements: error energy / signal energy",
@@ -60,7 +61,7 @@ def _magnitude(ends: tuple[float, float], is_last: bool) -> alt.X:
     axis = alt.Axis(title="outlier's magnitude", grid=False, values=[2**i for i in range(8)], format="d")
     return alt.X(
         "magnitude:Q",
-        scale=alt.Scale(type="log", base=2, domain=[low / span**ROOM, high * span**END], nice=False),
+        scale=alt.Scale(type="log", base=2, domain=[low / span**_ROOM, high * span**END], nice=False),
         axis=axis if is_last else None,
     )
 

@@ -18,12 +18,13 @@ from fp8core.philox import random_bits
 from fp8core.quantize import prepared, quantize_part, scales
 from fp8core.recipes import Copy, MatmulSpec, Operand, OperandSpec, Recipe
 from fp8core.tiles import WHOLE, Extent, Tile, TileGrid
-from pages.kit.charts.tile_marks import Row, drawn_extent
+from pages.kit.charts.tile_marks import Row
 from pages.kit.charts.words import short
 
 BF16, NO_SCALE = FORMATS["bf16"], "bf16, no scale"
 K_TILES, K_ELEMENTS = 4, 64
 TO_SCALE, LINES = 256, 16
+_FREE_TILES, _FREE_ELEMENTS = 3, 12
 
 # float32[rows, columns], the corner of a stored tensor.
 Draw = Callable[[LayerTensor, tuple[int, int]], NDArray[np.float32]]
@@ -230,6 +231,11 @@ def _corner_to_scale(matmul: Matmul, spec: MatmulSpec, layer: LayerShape) -> Lay
     return _within({**lines, matmul.k: TO_SCALE}, layer)
 
 
+def _corner_extent(extent: Extent) -> int:
+    """Elements along a dim: a few tiles, or some elements where a tile is one or all."""
+    return _FREE_ELEMENTS if extent is WHOLE or extent == 1 else _FREE_TILES * extent
+
+
 def _scene(
     recipe: Recipe, matmul: Matmul, layer: LayerShape, corner: LayerShape, draw: Draw, seed: int
 ) -> Scene:
@@ -244,7 +250,7 @@ def _scene(
 def matmul_scene(recipe: Recipe, matmul: Matmul, kind: str, seed: int, layer: LayerShape) -> Scene:
     """A matmul of a recipe on a corner of the layer with four tiles along K."""
     spec = recipe.spec(matmul)
-    sizes = {matmul.m: drawn_extent(_free(spec.a)), matmul.n: drawn_extent(_free(spec.b))}
+    sizes = {matmul.m: _corner_extent(_free(spec.a)), matmul.n: _corner_extent(_free(spec.b))}
     sizes[matmul.k] = K_TILES * math.lcm(*spec.extents_along_k) if spec.extents_along_k else K_ELEMENTS
 
     def draw(tensor: LayerTensor, shape: tuple[int, int]) -> NDArray[np.float32]:
@@ -279,7 +285,8 @@ def copy_scenes(
     corners = []
     for copy in recipe.quantized_copies(tensor):
         rows, columns = (
-            min(drawn_extent(extent), size) for extent, size in zip(copy.tile, layer.of(tensor), strict=True)
+            min(_corner_extent(extent), size)
+            for extent, size in zip(copy.tile, layer.of(tensor), strict=True)
         )
         x = numbers(kind, tensor, (rows, columns), seed, layer.in_)
         corners.append(CopyScene(copy=copy, grid=copy.operand.grid(x.shape), scales=scales(x, copy.operand)))

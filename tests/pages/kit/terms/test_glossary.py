@@ -46,11 +46,3 @@ def test_a_name_is_there_once_and_a_sentence_is_short():
     says = {term.slug: term.says for term in TERMS}
     assert {slug: text for slug, text in says.items() if len(text.split()) > 25 or text[-1] != "."} == {}
     assert glossary().by_slug["shrinkage"].params["recipes"] == "nvfp4,mxfp4"
-
-
-def test_a_search_takes_every_word_and_puts_names_first():
-    terms = [term.term for term in glossary().search("scale RULE")]
-    assert terms[0] == "scale rule"
-    assert "RCEIL" in [term.term for term in glossary().search("power of two")]
-    assert glossary().search("") == TERMS
-    assert glossary().search("zebra") == ()
