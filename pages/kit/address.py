@@ -1,7 +1,7 @@
-"""The page's address: when it decides the controls, and how it follows them.
+"""The page's address, which decides the controls after an arrival, and follows them afterwards.
 
-Streamlit sends the query string with every run, mostly a late echo of what this module wrote. The string
-decides only after an arrival: Back, Forward, a link.
+Streamlit sends the query string with every run, mostly a late echo of this module's. An arrival is Back,
+Forward or a link.
 
 `end_run` writes the address after all values of the run. A run is late if its query string is older, or if
 the run before was cut off or drew nothing (a fragment's timer may bring a click first). A late run reports
@@ -38,7 +38,7 @@ class Reading(Enum):
 
 @dataclass
 class _Arrival:
-    """Query strings written or received since the reader arrived on `page`."""
+    """Query strings written or received since the arrival on `page`."""
 
     page: str
     lesson: str | None = None
@@ -147,13 +147,13 @@ def _is_late(arrival: _Arrival, query: str) -> bool:
 
 
 def _this_run() -> object:
-    """Object that callbacks and page share for one run of Streamlit."""
+    """Return what callbacks and page share for one run."""
     context = get_script_run_ctx()
     return None if context is None else context.cursors
 
 
 def note_setting(key: str, before: object, now: object) -> None:
-    """Remember that the program replaced a widget's value; the browser may still report the old one."""
+    """Remember that the program replaced a widget's value."""
     arrival: _Arrival | None = st.session_state.get(_STATE_KEY)
     settings = _settings()
     run = 0 if arrival is None else arrival.runs
@@ -181,14 +181,13 @@ def is_old(key: str, value: object) -> bool:
 
 
 def _forget(run: int) -> None:
-    """Drop replacements made before run number `run`."""
     settings = _settings()
     for key in settings:
         settings[key] = [one for one in settings[key] if one.run >= run]
 
 
 def link(values: Mapping[str, str]) -> str:
-    """Address of this page with these parameters, embedded where this page is."""
+    """Address of this page with these parameters."""
     base = st.context.url or ""
     query = urlencode([*values.items(), *_embedding()])
     return f"{base}?{query}" if query else base or "?"

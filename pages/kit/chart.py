@@ -1,4 +1,4 @@
-"""The one way from a spec to a chart on a page: every chart's rules are applied here."""
+"""Charts on a page, by every chart's rules."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

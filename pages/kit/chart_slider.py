@@ -1,4 +1,4 @@
-"""A chart with a slider, or radio buttons, in the browser. The address keeps the last position."""
+"""Charts with a slider or radio buttons in the browser. The address keeps the position."""
 
 import json
 from collections.abc import Callable, Hashable

@@ -9,8 +9,8 @@
     st.button("The first tile", on_click=controls.preset, kwargs={"row": 0})
     st.page_link("pages/live_gemm.py", query_params=link_params(recipe=recipe.name, matmul="wgrad"))
 
-A value lives in `st.session_state[control.key]`; pages that declare the same key share it. The address names
-the values that are not the default.
+Pages that declare the same key share its value, `st.session_state[control.key]`. The address names the values
+that are not the default.
 """
 
 from collections.abc import Callable, Mapping
@@ -36,16 +36,15 @@ _LOOK = Path(__file__).parent / "look"
 
 @lru_cache(maxsize=1)
 def _save_pictures() -> ComponentRenderer:
-    """Buttons that save the page's pictures, exactly as they are on the screen."""
     css, js = ((_LOOK / f"save_pictures.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     html = "<ul></ul><p>This page has no picture now.</p>"
     return st.components.v2.component("save_pictures", html=html, css=css, js=js)
 
 
 def link_params(**values: Value) -> dict[str, str]:
-    """`query_params` for `st.page_link` to another page: values by control key, defaults included.
+    """`query_params` for a link to another page, by control key, defaults included.
 
-    Name every value that matters: a parameter left out keeps the reader's own value.
+    A parameter left out keeps the reader's own value.
     """
     return {
         key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in values.items()
@@ -55,8 +54,8 @@ def link_params(**values: Value) -> dict[str, str]:
 class Controls:
     """The running page's controls. Make it once a run: it reads the address.
 
-    `opening`: values by key that "Reset" and an empty address show instead of the defaults. A parameter that
-    a link leaves out is at its default all the same.
+    `opening`: values by key that "Reset" and an empty address show instead of the defaults. A link's missing
+    parameter is at its default all the same.
     """
 
     def __init__(self, *controls: Control[Any], opening: Mapping[str, Value] | None = None) -> None:
@@ -94,7 +93,7 @@ class Controls:
         on_change: Callable[[], None] | None = None,
         **limits: Any,
     ) -> T:
-        """Draw one control in `place`, or under "More controls", and return its value.
+        """Draw a control in `place`, or under "More controls", and return its value.
 
         `limits` narrow it for this run: `low`, `high` for numbers, `options` for a choice.
         """
@@ -110,7 +109,7 @@ class Controls:
         return value
 
     def within(self, control: Control[T], **limits: Any) -> T:
-        """Value of a control that the page draws by itself, as in a picture, within `limits`."""
+        """Value within `limits` of a control that the page draws by itself."""
         value_now, narrow_control = self.value(control), control.narrow(**limits)
         value = narrow_control.fit(value_now)
         self._hold(control, value, value_now)
@@ -152,10 +151,7 @@ class Controls:
         return address.link(self._parameters())
 
     def toolbar(self, place: Place | None = None) -> None:
-        """Draw "Share", "Present" and "Reset" in `place`; complaints on a link stand on the page.
-
-        A telephone shows no sidebar: nobody would read it there.
-        """
+        """Draw "Share", "Present" and "Reset" in `place`; complaints on a link stand on the page."""
         row = (st if place is None else place).container(horizontal=True, key="toolbar", gap="medium")
         with row.popover("Share", type="tertiary", width="content"):
             st.caption("This page with these settings. The button at the right copies the link.")
@@ -196,7 +192,7 @@ class Controls:
         self._complain()
 
     def _obey(self, reading: address.Reading, query: dict[str, list[str]]) -> list[str]:
-        """Put the address's values into the session, and return complaints."""
+        """Put the address's values into the session; returns complaints."""
         complaints = [f"{quoted(key)} is no control of this page" for key in query if key not in self._by_key]
         for key, control in self._by_key.items():
             texts = query.get(key, [])
@@ -219,7 +215,7 @@ class Controls:
             self._say(control.key, value)
 
     def _parameters(self) -> dict[str, str]:
-        """Parameters of the address: controls that differ from the page's opening."""
+        """Controls that differ from the page's opening, for the address."""
         values = self._values
         if values == self._opening:
             return {}

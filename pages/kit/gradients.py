@@ -1,4 +1,4 @@
-"""Gradients rounded without a scale of their own: one tensor for all pages, so that shares agree."""
+"""Gradients rounded without a scale: one tensor for all pages, so that shares agree."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Text from outside, shown as text: it does nothing in Markdown.
+"""Text from outside, as text: it does nothing in Markdown.
 
 Backslashes are not enough: after Markdown, Streamlit searches the text for icons (:material/…:), emoji
 (:smile:) and addresses (http://…, www.…, a@b.c). An invisible joiner inside each stops that.

@@ -1,4 +1,4 @@
-"""The sentence that tells a reader what to notice. Before a prediction, a gray field keeps its place."""
+"""The sentence on what to notice. Before a prediction, a gray field keeps its place."""
 
 import streamlit as st
 
@@ -14,7 +14,6 @@ def notices_wait() -> bool:
 
 
 def draw_notice(text: str) -> None:
-    """Draw Markdown as the page's Notice, unless a prediction comes first."""
     if notices_wait():
         notice_place().html(f'<div class="fp8-hidden" style="min-height:26px">{WAITING}</div>')
         return

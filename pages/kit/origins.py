@@ -52,7 +52,7 @@ def _of_place(place: str, versions: Sequence[str], rows: Sequence[RowOrigin]) ->
 
 
 def span(dates: Iterable[str]) -> str:
-    """Days of rows, such as ``2026-11-23 to 2026-11-24``."""
+    """Write days, such as ``2026-11-23 to 2026-11-24``."""
     return " to ".join(dict.fromkeys((min(days := sorted(dates)), max(days))))
 
 

@@ -38,7 +38,6 @@ def draw_recipe(controls: Controls, place: Place | None = None) -> Recipe:
 
 
 def draw_source(recipe: Recipe) -> None:
-    """Draw a recipe's remark and source."""
     if recipe.remark:
         know().caption(f"**{recipe.title}**: {recipe.remark}")
     if recipe.source:

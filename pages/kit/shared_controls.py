@@ -35,7 +35,7 @@ INPUT_TITLES = {kind.value: INPUT_NOTES[kind].title for kind in OFFERED}
 
 
 def input_help(rule_of: Callable[[InputKind], str]) -> str:
-    """Kinds of input for a control's help; `rule_of` words the rule of a law."""
+    """Write the kinds of input; `rule_of` words the rule of a law."""
     laws = " ".join(f"**{INPUT_NOTES[kind].title}**: {rule_of(kind)}." for kind in LAWS)
     return f"{laws} **Real**: x, w and dy of a layer, as a small language model had them while it trained."
 

@@ -1,10 +1,10 @@
 """The frame of every page: the sidebar of `app.py`, whichever address the reader opened first.
 
-Until some session has called `st.navigation`, Streamlit treats a folder `pages` as its older kind of app: an
-address such as `/live_gemm` runs that script without `app.py`.
+Before the first `st.navigation`, Streamlit treats a folder `pages` as its older kind of app: an address such
+as `/live_gemm` runs that script without `app.py`.
 
-pandas is imported here: Streamlit imports it at the first chart in a session's thread, and Altair in another
-thread could find the half-made module.
+pandas is imported here: otherwise Streamlit imports it at the first chart in a session's thread, and Altair
+in another thread could find half of it.
 """
 
 import runpy
@@ -31,7 +31,7 @@ _SCREEN, _PROJECTOR = (
 def guard() -> None:
     """Let `app.py` run this page, and set the window up: the first line of every page.
 
-    A page started without `app.py` runs it, which runs the page again, and ends this run.
+    A page that runs without `app.py` runs it, which runs the page again, and ends this run.
     """
     if _started_by_app() and not _runs_inside_app():
         runpy.run_path(str(_APP))

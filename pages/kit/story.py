@@ -46,7 +46,6 @@ class Page:
 
     @property
     def name(self) -> str:
-        """Name of its script and its address."""
         return PurePosixPath(self.script).stem
 
     def for_streamlit(self) -> st.Page:
@@ -60,7 +59,6 @@ def _for_streamlit(script: str, title: str, is_default: bool) -> st.Page:
 
 
 def question(script: str) -> str:
-    """The page's question: how its script's docstring begins."""
     return _docstring(script).partition("?")[0] + "?"
 
 

@@ -40,7 +40,7 @@ def grid(
     names: int = 1,
     is_sticky: bool = False,
 ) -> str:
-    """Table of numbers whose first `names` columns are words; `is_sticky` keeps the first in sight."""
+    """Table of numbers with `names` columns of words first; `is_sticky` keeps the first in sight."""
     hold = f"position:sticky;left:0;background:{ink.page}" if is_sticky else ""
     title = f"padding:4px;color:{ink.soft};font-weight:400;border-bottom:1px solid {ink.line}"
     top = "".join(
@@ -68,7 +68,7 @@ def _table(inside: str) -> str:
 
 
 def markdown_table(heads: Sequence[object], rows: Iterable[Sequence[object]], sides: str = "<>") -> str:
-    """Markdown, columns left (<) or right (>) by `sides`; the last side counts for all further columns."""
+    """Write columns left (<) or right (>) by `sides`; the last side counts for all further columns."""
     rule = (":--" if side == "<" else "--:" for side in sides.ljust(len(heads), sides[-1]))
     return "\n".join([_line(heads), f"|{'|'.join(rule)}|", *map(_line, rows)])
 

@@ -5,9 +5,9 @@
     with view.below:
         SECTIONS[controls.draw(SHOW, view.sections)].show(controls)
 
-Inside a section, `controls.draw(FORMAT, here().control)` is the one control beside the sections, and
-`controls.draw(SEED)` a field under "More controls". The first `draw_notice` and the first `draw_chart` fill
-their places; what else is drawn stands below the picture. `here().know` is "How we know".
+Inside a section, `controls.draw(FORMAT, here().control)` stands beside the sections, `controls.draw(SEED)`
+under "More controls". The first `draw_notice` and `draw_chart` fill their places; all else stands below the
+picture. `here().know` is "How we know".
 """
 
 from contextvars import ContextVar
@@ -97,17 +97,17 @@ def open_view(question: str) -> View:
 
 
 def close_view() -> None:
-    """Forget the places of the run before, which this thread may still hold."""
+    """Forget the run before, which this thread may still hold."""
     _VIEW.set(None)
 
 
 def current() -> View | None:
-    """Places of the running page; None on a page that draws itself."""
+    """Places of the running page; None before `open_view`."""
     return _VIEW.get()
 
 
 def here() -> View:
-    """Places of the running page. Raises RuntimeError on a page without a view."""
+    """Places of the running page. Raises RuntimeError before `open_view`."""
     if (view := _VIEW.get()) is None:
         raise RuntimeError("this page opened no view: call open_view first")
     return view

@@ -1,7 +1,6 @@
 """Controls as data: name, accepted values, and how to draw them.
 
-Values from addresses and other pages are checked. One that does not fit becomes the nearest that does, or the
-default.
+A value from an address or another page that does not fit becomes the nearest that does, or the default.
 """
 
 import math
@@ -30,8 +29,6 @@ _TRUTH = {"true": True, "false": False}
 
 
 class ChoiceStyle(Enum):
-    """Look of a `Choice`: options side by side, a list, or one option a line."""
-
     SEGMENTED = "segmented"
     SELECT = "select"
     RADIO = "radio"
@@ -60,7 +57,7 @@ class Control(ABC, Generic[T]):
     @property
     @abstractmethod
     def needs(self) -> str:
-        """The accepted values, to end a sentence with."""
+        """Accepted values, to end a sentence with."""
 
     @abstractmethod
     def accepts(self, value: object) -> bool:
@@ -90,7 +87,7 @@ class Control(ABC, Generic[T]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Choice(Control[T]):
-    """One of `options`: values with their labels. `moved`: values of old addresses, and their successors."""
+    """One of `options`: values with their labels. `moved`: values of old addresses with their successors."""
 
     options: Mapping[T, str]
     style: ChoiceStyle = ChoiceStyle.SEGMENTED
@@ -237,8 +234,7 @@ _SEPARATOR = ","
 class Text(Control[str]):
     """A line of at most `longest` characters.
 
-    Any characters are accepted, since only the page knows their meaning: a refused value would silently
-    become the default.
+    Any characters are accepted: only the page knows their meaning.
     """
 
     longest: int
@@ -267,7 +263,7 @@ class Text(Control[str]):
 class Several(Control[list[str]]):  # type: ignore[type-var]
     """Any of `options`, each once, joined by commas in the address.
 
-    With `most`: from one to that many, of a list that opens on demand.
+    With `most`: one to that many, of a list that opens on demand.
     """
 
     options: Mapping[str, str]

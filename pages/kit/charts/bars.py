@@ -133,12 +133,12 @@ class Part:
 
 
 def grouped(parts: Sequence[Part], axis: str, height: float, ink: Ink) -> Filled:
-    """Bars of a group side by side, named by the words at their ends."""
+    """Draw a group's bars side by side, named by the words at their ends."""
     return _parts(parts, axis, height, ink, is_stacked=False)
 
 
 def stacked(parts: Sequence[Part], axis: str, height: float, ink: Ink) -> Filled:
-    """Bars of a group in a row, each from its own `start`, named by a legend."""
+    """Draw a group's bars in a row, each from its own `start`, named by a legend."""
     return _parts(parts, axis, height, ink, is_stacked=True)
 
 

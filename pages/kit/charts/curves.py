@@ -1,10 +1,8 @@
-"""Curves: a line a series with points on it, and a rule that follows the pointer.
+"""A line with points for each series, and a rule that follows the pointer.
 
-    series = Series(names=names, colors=color_range(6, ink), shapes=shape_range(6), legend=legend)
-    base = alt.Chart(alt.NamedData("points")).encode(x=x, y=y)
-    chart = alt.layer(*curves(base, series, tooltip), pointer(base, x, tooltip, ink))
-
-A page adds its own layers beside these.
+series = Series(names=names, colors=color_range(6, ink), shapes=shape_range(6), legend=legend)
+base = alt.Chart(alt.NamedData("points")).encode(x=x, y=y)
+chart = alt.layer(*curves(base, series, tooltip), pointer(base, x, tooltip, ink))
 """
 
 from collections.abc import Sequence

@@ -32,7 +32,6 @@ def color_range(count: int, ink: Ink) -> list[str]:
 
 
 def shape_range(count: int) -> list[str]:
-    """Shapes for `count` series: not everybody tells colors apart."""
     return [SHAPES[i % len(SHAPES)] for i in range(count)]
 
 

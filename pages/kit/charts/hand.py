@@ -1,4 +1,4 @@
-"""The rail of a chart's gold handle: see `pages/kit/stage/hand.js`."""
+"""The rail of a chart's gold handle (`pages/kit/stage/hand.js`)."""
 
 import altair as alt
 

@@ -30,7 +30,7 @@ _DEFAULT_LIMIT = 160
 
 
 def legible(spec: Mapping[str, Any]) -> Spec:
-    """Apply these rules to a copy of the spec, which shares its data."""
+    """Return a copy of the spec by these rules; it shares its data."""
     config = {**spec.get("config", {})}
     config["legend"] = {**_LEGENDS, **_WORDS, **config.get("legend", {})}
     config["axis"] = {**_WORDS, **config.get("axis", {})}
@@ -89,7 +89,6 @@ def _channel(name: str, channel: Any) -> Any:
 
 
 def _legend(legend: Mapping[str, Any], channel: Mapping[str, Any]) -> Spec:
-    """Columns and labels limited by the chart's width."""
     names = [name for name in channel.get("scale", {}).get("domain", ()) if isinstance(name, str)]
     names = [name for name in legend.get("values", names) if isinstance(name, str)]
     ready = dict(legend)
@@ -105,7 +104,6 @@ def _legend(legend: Mapping[str, Any], channel: Mapping[str, Any]) -> Spec:
 
 
 def axis_title(title: Any) -> Any:
-    """Break a long title into two lines."""
     return _halves(title) if isinstance(title, str) and len(title) > _LONG_TITLE else title
 
 
@@ -145,7 +143,7 @@ def in_room(spec: Mapping[str, Any], room: float = ROOM, *, is_narrow: bool = Fa
     """Fit the heights of a spec's views into `room` pixels; all else is shared with the original.
 
     A higher chart becomes flatter. A lower one with numeric axes grows, to twice its height at most. A narrow
-    page has no room for a long legend at the side: the height stays, since it is the legend's too.
+    page leaves no room for a long legend at the side: the height stays.
     """
     views = list(_views(spec))
     alone = "vconcat" not in spec

@@ -1,4 +1,4 @@
-"""A dot plot: rows with a recipe's mark and name, a point in each, and a rule where the reference lies.
+"""A dot plot: rows with a recipe's mark and name, and a rule at the reference.
 
     rows = alt.Chart(alt.NamedData("rows"))    # fields y, name, color, shape, and your own
     layers = [reference(1, x, ink), *dots(rows, x, row_axis(), tooltip), *names(rows, row_axis(), ink)]
@@ -41,7 +41,7 @@ class Rows:
 
     @property
     def thick(self) -> float:
-        """Pixels of a bar that leaves room for a name above it."""
+        """Pixels of a bar; a name fits above it."""
         return max(8.0, min(30.0, self.step - _LETTERS - 9))
 
     def holes(self) -> dict[str, Any]:

@@ -1,7 +1,6 @@
-"""A kind of chart: Altair builds and checks it once, and a rerun only puts its numbers in.
+"""Charts that Altair builds and checks once; a rerun fills in its numbers.
 
-Building a chart in Altair takes tens of milliseconds of the interpreter that all sessions share. Filling a
-template takes one.
+Building one takes tens of milliseconds of the interpreter that all sessions share, and filling one.
 
     @template
     def bars(ink: Ink) -> alt.Chart:                 # built once for each ink
@@ -48,10 +47,9 @@ class _Number(float):
 
 
 def text(name: str, sample: str) -> str:
-    """A string to fill in. Titles break where the sample would, so choose a typical length.
+    """A string to fill in. Titles break where the sample would: choose a typical length.
 
-    For a title whose own words decide, the sample is one short word, and `axis_title` or `view_title` fills
-    it.
+    If `axis_title` or `view_title` breaks the title itself, the sample is one short word.
     """
     return _marked(_Text(sample), name)
 
@@ -74,7 +72,7 @@ def _marked(mark: Any, name: str) -> Any:
 
 
 class Template:
-    """Checked spec with holes for values and names for datasets."""
+    """Checked spec with holes for values and datasets."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self.spec: Spec = legible(spec)
@@ -82,7 +80,7 @@ class Template:
         self._names = frozenset(_holes(self._spine))
 
     def filled(self, datasets: Mapping[str, Columns | bytes] | None = None, /, **values: Any) -> Filled:
-        """Fill in values and datasets (columns by name, or bytes from `arrow`)."""
+        """Fill in values and datasets: columns by name, or bytes from `arrow`."""
         if values.keys() != self._names:
             raise ValueError(f"the chart has the holes {sorted(self._names)}, got {sorted(values)}")
         spec = Filled(_filled(self.spec, self._spine, values))
@@ -116,7 +114,7 @@ def by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def arrow(columns: Columns) -> bytes:
-    """Encode a dataset as the browser reads it: Streamlit sends bytes as they are."""
+    """Encode a dataset as the browser reads it."""
     table = pa.table({name: pa.array(column) for name, column in columns.items()})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:

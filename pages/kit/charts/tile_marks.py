@@ -4,7 +4,7 @@
     tiles = heat_map(alt.Chart(alt.NamedData(TILES)), where, ink)     # fields x0, x1, y0, y1, log2
     chart = picture(WIDTH, HEIGHT, tiles, line_layer(), word_layer())
 
-Places are in units of the picture, with (0, 0) at the top left.
+Positions are in units of the picture, from the top left.
 """
 
 import math
@@ -31,7 +31,6 @@ WORD_STYLE: Row = {"dx": 0, "fontSize": 11, "fontWeight": "normal", "align": "le
 
 
 def joined(parts: Sequence[Row]) -> Row:
-    """Concatenate marks with equal fields: arrays, or lists of words."""
     fields = {name: [part[name] for part in parts] for name in parts[0]}
     return {
         name: np.concatenate(columns) if isinstance(columns[0], np.ndarray) else [*chain(*columns)]
@@ -83,7 +82,7 @@ def position(width: float, height: float) -> dict[str, object]:
 def heat_map(
     data: alt.Chart, where: Mapping[str, object], ink: Ink, *, field: str = "log2", **mark: object
 ) -> alt.Chart:
-    """Rectangles colored by `field` from 0 to 1; gray where `log2` is NaN."""
+    """Draw rectangles colored by `field` from 0 to 1; gray where `log2` is NaN."""
     ramp = alt.Scale(range="ramp", domain=[0, 1], clamp=True)
     color = alt.Color(f"{field}:Q", legend=None, scale=ramp)
     return data.mark_rect(invalid=None, **mark).encode(

@@ -22,10 +22,7 @@ def power_of_two(exponent: float) -> str:
 
 
 def power_labels(exponent: str) -> str:
-    """Vega expression for the label of a power of two, from one for its exponent.
-
-    A fractional exponent has no label.
-    """
+    """Vega expression for the label of a power of two, from one for its exponent: none for a fraction."""
     superscripts = {"-": power_of_two(-1)[1]} | {str(digit): power_of_two(digit)[1] for digit in range(10)}
     label = f"'' + ({exponent})"
     for plain, small in superscripts.items():
@@ -34,7 +31,7 @@ def power_labels(exponent: str) -> str:
 
 
 def span(elements: range) -> str:
-    """Write a range, such as ``256…383``, or ``5`` for one number."""
+    """Write a range, such as ``256…383``."""
     return str(elements.start) if len(elements) == 1 else f"{elements.start}…{elements.stop - 1}"
 
 
@@ -47,7 +44,6 @@ def tile(rows: Extent, columns: Extent, names: tuple[str, str]) -> str:
 
 
 def stored_tile(tensor: LayerTensor, rows: Extent, columns: Extent) -> str:
-    """Write a tile on a stored tensor; a whole dim has its axis' name."""
     return tile(rows, columns, (tensor.axes[0].value, tensor.axes[1].value))
 
 
@@ -71,7 +67,7 @@ def short(value: float, digits: int = 4) -> str:
 
 
 def percent_text(share: float, digits: int = 3) -> str:
-    """Write a percentage of `digits` significant digits, such as ``2.6%``; four just below 100%."""
+    """Write a percentage, such as ``2.6%``; with four digits just below 100%."""
     return f"{short(100 * share, max(digits, 4) if 0.99 <= share < 1 else digits)}%"
 
 
@@ -96,7 +92,6 @@ def column(values: Sequence[float], digits: int = 5) -> tuple[list[str], str]:
 
 
 def rotation_words(rotation: Rotation) -> str:
-    """Write a rotation, such as ``Hadamard after random signs, 64 along K``."""
     return f"{rotation.kind.value}, {rotation.size} along K"
 
 
@@ -120,7 +115,6 @@ def bits_words(operand: Operand | None, shape: tuple[int, int]) -> str:
 
 
 def duration(us: float) -> str:
-    """Write a time, such as ``104 µs`` or ``1.31 ms``."""
     if us < 999.5:
         return f"{us:.3g} µs"
     return f"{us / 1e3:.3g} ms" if us < 999.5e3 else f"{short(us / 1e6, 3)} s"
@@ -131,7 +125,6 @@ def ratio(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Write three digits; a dash for None."""
     if value is None:
         return NONE
     return f"{value:,.0f}" if value >= 100 else short(value, 3)

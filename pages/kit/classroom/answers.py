@@ -35,13 +35,12 @@ def draw_answers(place: Place, number: int, truth: Fact | None) -> None:
 
 
 def turnout(place: Place, vote: Round) -> tuple[int, int]:
-    """Count answers of this round, and the students present."""
+    """Count this round's answers, and the students present."""
     answered = len(store().answers_to(place.key, vote.number))
     return answered, max(answered, len(shared().present()))
 
 
 def dots(answered: int, here: int) -> str:
-    """A dot for each student, filled where an answer has come."""
     each = "<i></i>" * answered + "<i class=open></i>" * (here - answered)
     return f'<div class="turnout" aria-hidden="true">{each}</div>'
 
@@ -55,7 +54,6 @@ class Bar:
 
 
 def rows(bars: Sequence[Bar], before: Sequence[int]) -> str:
-    """One row an option. A line and a word mark the true one."""
     each = "".join(
         f'<div{" class=holds" * bar.holds}><span class="of">{escape("✓ " * bar.holds + bar.words)}</span>'
         f'<span class="all"><span>{_squares(bar, old)}'
@@ -67,7 +65,6 @@ def rows(bars: Sequence[Bar], before: Sequence[int]) -> str:
 
 
 def columns(bars: Sequence[Bar], before: Sequence[int], scale: "Scale", unit: str, truth: Fact | None) -> str:
-    """Columns over an axis; a line with its value marks the truth."""
     each = "".join(f"<span>{_squares(bar, old)}</span>" for bar, old in zip(bars, before, strict=False))
     line = ""
     if isinstance(truth, float | int):
@@ -81,7 +78,6 @@ def columns(bars: Sequence[Bar], before: Sequence[int], scale: "Scale", unit: st
 
 
 def guesses(scale: "Scale", values: Mapping[str, float]) -> str:
-    """A line over the axis for each value, with its words."""
     rows = ""
     for words, value in values.items():
         at = scale.at(value)
@@ -130,8 +126,6 @@ _END = 0.04
 
 @dataclass(frozen=True)
 class Scale:
-    """Linear or logarithmic axis of answers."""
-
     low: float
     high: float
     is_log: bool
@@ -199,7 +193,6 @@ def powers_of_ten(low: float, high: float) -> list[float]:
 def histogram(
     predict: Prediction, answers: Sequence[str], truth: Fact | None = None, first: Sequence[str] = ()
 ) -> tuple[Bar, ...]:
-    """Bars for each option or range, with the answers of this round and the one before."""
     if predict.kind is Kind.CHOICE:
         return _by_option(predict, answers, truth, first)
     return _by_range(predict, answers, None if isinstance(truth, str) else truth, first)

@@ -1,4 +1,4 @@
-"""Follow me: students' pages go where the teacher goes, until a student leaves.
+"""Students' pages go where the teacher goes, until a student leaves.
 
 The frame calls `draw_following` before a page runs and `publish` after it.
 """
@@ -49,7 +49,7 @@ def publish(page: str) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _leading(page: str) -> None:
-    """Tell the teacher that the class follows, and publish changes inside a fragment."""
+    """Draw that the class follows, and publish changes inside a fragment."""
     if shared().led() is None:
         return
     here = page, _address()
@@ -85,7 +85,6 @@ def _following(page: str, who: str) -> None:
 
 
 def _draw_door() -> None:
-    """Link to the question that the teacher asks, for a student elsewhere."""
     place = library().place(shared().question or "")
     if place is not None and st.query_params.get(_LESSON) != place.key:
         st.page_link(

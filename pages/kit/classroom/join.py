@@ -1,4 +1,4 @@
-"""How a class joins: the address that other computers reach, and its QR code."""
+"""Address of a class for other computers, and its QR code."""
 
 import ipaddress
 import socket

@@ -1,6 +1,6 @@
 """State that a class's sessions share: who teaches, where the class is led, who is here.
 
-It ends with the server; the store outlives it. It is no Streamlit cache, which any visitor can empty.
+It ends with the server. It is no Streamlit cache, which any visitor can empty.
 """
 
 import hmac
@@ -27,7 +27,7 @@ def new_token() -> str:
 
 
 def _bare(text: str) -> bytes:
-    """Normalize a typed token: no spaces or dashes, lower case. A very long text is no token."""
+    """Normalize a typed token: no spaces or dashes, lower case."""
     return "".join(text[:_LONGEST].split()).replace("-", "").lower().encode(errors="replace")
 
 

@@ -1,7 +1,6 @@
-"""A server's classes: places, rounds and answers, in one SQLite file.
+"""A server's classes: places, rounds and answers, in one SQLite file, without anything personal.
 
-It holds random ids, steps, answers and times, and nothing personal. If the file cannot be used, the server
-continues in memory, and `trouble` says why.
+If the file cannot be used, the server continues in memory, and `trouble` says why.
 
 Each change is one statement that names what its reader saw: of two concurrent changes (two teachers, or a
 student and a reveal) the first counts.
@@ -64,7 +63,7 @@ _MAKING = threading.Lock()
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """`time` counts seconds as time.time() does."""
+    """`time` as of time.time()."""
 
     class_number: int
     step: str
@@ -130,7 +129,7 @@ class Store:
         return dict(self._run("SELECT visitor, step FROM places"))
 
     def students(self) -> dict[str, int]:
-        """Number of each visitor of the present class, from 1, in order of arrival."""
+        """Number of each visitor of the present class, from 1."""
         return dict(self._run(f"SELECT visitor, number FROM members WHERE class = {_NOW} ORDER BY number"))
 
     def answers(self) -> tuple[Answer, ...]:
@@ -153,7 +152,7 @@ class Store:
         )
 
     def round_of(self, step: str) -> Round | None:
-        """Vote on a step; None without an open class."""
+        """Return a step's vote; None without an open class."""
         rows = self._run(
             "SELECT rounds.number, is_revealed FROM classes LEFT JOIN rounds "
             f"ON class = classes.number AND step = ? WHERE classes.number = {_NOW}",
@@ -208,7 +207,6 @@ class Store:
 
     @property
     def plan(self) -> str:
-        """Name of the plan that the present class follows, or ""."""
         return self._one(f"SELECT plan FROM classes WHERE number = {_NOW}") or ""
 
     def reset(self) -> None:
@@ -283,7 +281,7 @@ def _store_at(path: Path) -> Store:
 
 
 def _opened(path: Path | str) -> sqlite3.Connection:
-    """Connection with one transaction a statement.
+    """Open a connection with one transaction a statement.
 
     With a log beside the file, a change waits for no disk, and a killed server loses nothing.
     """

@@ -1,4 +1,4 @@
-"""What a page computes in the pool: the last picture stays on the screen until the new one is there.
+"""A page's computation in the pool. Its last picture stays until the new one is there.
 
 answer = computed("curves", (terms, seed), [Call(errors, (name, terms, seed)) for name in units])
 if answer is not None:
@@ -37,8 +37,8 @@ def computed(
 ) -> Computed[T] | None:
     """Values of the calls; until they are there, this session's last ones under this name.
 
-    A bar counts missing values. Returns None with nothing to show yet, or after a failure, whose reason the
-    page shows. Raises a call's error other than a refusal.
+    Returns None with nothing to show yet, or after a failure, whose reason the page shows. Raises a call's
+    error other than a refusal.
     """
     asker, state_key = f"{session().name} {name}", f"_computed {name}"
     answers = pool().ask(asker, calls)

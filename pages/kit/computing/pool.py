@@ -1,6 +1,6 @@
-"""Processes beside the server for what takes longer than a rerun may hold the interpreter.
+"""Processes beside the server for computations that would hold the interpreter too long.
 
-All sessions share them, and the results. A call is asked for, not waited for:
+All sessions share them, and the results. Nobody waits for a call:
 
     calls = [Call(errors_of, (name, seed)) for name in units]
     answers = pool().ask("session 7, curves", calls)      # an Answer for each call that is done, else None
@@ -53,7 +53,7 @@ class Call:
 
     @property
     def bytes(self) -> int:
-        """Bytes of arguments with an `nbytes`: they are kept as long as the answer."""
+        """Bytes of arguments with an `nbytes`, which stay with the answer."""
         return sum(getattr(arg, "nbytes", 0) for arg in self.args)
 
 
@@ -69,11 +69,10 @@ class Answer:
 
 
 def _process() -> ProcessPool:
-    """A pool of the library with one process, a fresh Python.
+    """Start a fresh Python: a pool of the library with one process.
 
-    Processes of a larger pool share a lock: one killed while it holds the lock blocks the others for a minute
-    or more. A fork would copy the server's locks. Python's own fresh start runs the main script, the app's;
-    loky's does not.
+    Processes of a larger pool share a lock: one killed with it blocks the others for a minute or more. A fork
+    would copy the server's locks. Python's own fresh start runs the app's script; loky's does not.
     """
     return ProcessPool(1, initializer=_behind_the_server, context=get_context("loky"))
 
@@ -156,12 +155,11 @@ class Pool:
                 library.schedule(_nothing)
 
     def wait(self, asker: str, seconds: float) -> bool:
-        """Wait until this asker misses nothing; False on timeout."""
+        """Wait until this asker has all answers; False on timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._waits(asker), seconds)
 
     def forget(self, calls: Sequence[Call]) -> None:
-        """Drop the answers to these calls."""
         with self._changed:
             for call in calls:
                 self._answers.pop(call.key, None)
@@ -209,7 +207,6 @@ class Pool:
             future.add_done_callback(partial(self._came, request, library))
 
     def _turn(self, request: _Request) -> float:
-        """Time at which an asker was last served."""
         return min((self._last_served.get(asker, 0.0) for asker in request.askers), default=0.0)
 
     def _came(self, request: _Request, library: ProcessPool, future: Future[bytes]) -> None:

@@ -107,8 +107,6 @@ class Reused:
 
 @dataclass
 class Session:
-    """This session's jobs and results, newest first."""
-
     name: str = field(default_factory=_name_here)
     tickets: list[Ticket] = field(default_factory=list)
     rows: list[Result] = field(default_factory=list)
@@ -171,7 +169,6 @@ def _keep(mine: Session, ticket: Ticket, state: Final) -> None:
 
 
 def _add(mine: Session, row: Result) -> None:
-    """Insert a result first, or in place of the first answer to its job."""
     if any(row is other for other in mine.rows):
         return
     mine.news += 1
@@ -198,9 +195,9 @@ def submit(job: Job, *, again: bool = False) -> Ticket:
 
 
 def draw_queue(draw_partial: Callable[[Result], None] | None = None) -> None:
-    """Show this session's waiting job, or how the last one failed.
+    """Show this session's waiting jobs, or how the last one failed.
 
-    The page reruns if a job has ended since it read its results. `draw_partial` draws a partial result.
+    The page reruns if a job has ended since it read its results.
     """
     mine = session()
     read_news, mine.read_news = mine.read_news, None

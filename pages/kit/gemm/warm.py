@@ -29,7 +29,7 @@ GPUS = {one.name: one for one in (devices.HOPPER, devices.BLACKWELL, devices.ADA
 
 
 def codes(device: Device) -> Iterator[Code]:
-    """Kernels that the pages open with, the most probable first: GEMMs, training, the sanity check."""
+    """Kernels that the pages open with, the most probable first."""
     for job in (*offered(), *(variant.job for variant in VARIANTS.values())):
         yield from (*codes_of(job), *codes_beside(job))
     for step in check_steps(CheckJob(), replace(host(), interpreted=False), ""):

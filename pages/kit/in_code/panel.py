@@ -69,7 +69,7 @@ def _draw(tab: Any, library: str, texts: list[CodeText], *, checked: bool) -> No
 
 
 def recipe_on_screen(page: str, state: Mapping[str, Any]) -> Recipe | None:
-    """The page's recipe by the session's values; None if it cannot be read."""
+    """The page's recipe by the session's values; None if unreadable."""
     own = state.get(OWN.key) or ""
     if page == "design":
         return _read(own) if own else RECIPES.get(str(state.get(DESIGN_KEY)))

@@ -15,7 +15,7 @@ _TEXTS_KEPT = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Code of a kernel and its helpers: (file in kernels/, function or WHOLE_FILE) each.
+    """Places of a kernel's code: (file in kernels/, function or WHOLE_FILE).
 
     The docstring of the file `explained_in`, if any, explains the kernel.
     """
@@ -42,7 +42,7 @@ def text(source: Source) -> str:
 
 
 def body(module: str, name: str) -> str:
-    """Source of a module's function with its decorators, or the whole text. Raises ValueError."""
+    """Source of a function with its decorators, or the whole text. Raises ValueError."""
     if name == WHOLE_FILE:
         return module.rstrip()
     for node in parsed(module).body:

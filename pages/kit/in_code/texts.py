@@ -11,13 +11,12 @@
     '''
     note = "A sentence below it."          # left out where there is none
 
-A text that cannot be has `why`, a sentence, in the place of `code`. `language` is "python" unless it says
-otherwise. `recipe = "one"` beside `pages` shows the recipe on the screen as well. With `recipe = "several"`,
-`recipes_key` is the key of the control that holds the recipes' names. `family_key` is that of a control that
-takes all recipes of a family instead, if the page has one.
+A text that cannot be has `why`, a sentence, instead of `code`. `language` is "python" by default.
+`recipe = "one"` beside `pages` shows the recipe on the screen as well. With `recipe = "several"`,
+`recipes_key` names the control of the recipes, and `family_key`, if any, that of a whole family.
 
-`assets/peers/<library>.json` holds the signatures of the names that the texts use, recorded from a release by
-`python -m tests.peers.record`. What is installed here is run by the tests instead.
+`assets/peers/<library>.json` holds signatures of a release for the names in the texts (`python -m
+tests.peers.record`). The tests run the libraries that are installed here.
 """
 
 import json
@@ -221,7 +220,7 @@ y.square().mean().backward()
 
 
 def _operand(recipe: Recipe, matmul: Matmul, side: Side) -> str:
-    """Operand as the kernels take it: quantized, or in bf16 with K along its rows."""
+    """Write an operand as the kernels take it: quantized, or in bf16 with K along its rows."""
     name, spec = matmul.operand(side).value, recipe.spec(matmul).operand(side)
     if spec is None:
         return f"{name}{'.T' if matmul.k_is_rows(side) else ''}.to(torch.bfloat16)"

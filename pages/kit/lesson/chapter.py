@@ -1,6 +1,6 @@
-"""A chapter of the lesson: steps beside pages, predictions with their truth; and how its file is read.
+"""A chapter of the lesson: steps beside pages, and predictions with their truth.
 
-A chapter is a file of `assets/lessons`: its tables have the fields of these classes. `pages.kit.lesson.check`
+It is a file of `assets/lessons`, whose tables have the fields of these classes. `pages.kit.lesson.check`
 checks it against the pages.
 """
 
@@ -154,7 +154,7 @@ def chapter_files(folder: Path) -> list[Path]:
 
 
 def read_plans(path: Path) -> tuple[tuple[Plan, ...], list[str]]:
-    """Read the plans of a file; also returns its faults."""
+    """Return the plans of a file, and its faults."""
     try:
         return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _Plans).plans, []
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as wrong:
@@ -162,7 +162,7 @@ def read_plans(path: Path) -> tuple[tuple[Plan, ...], list[str]]:
 
 
 def number_in(answer: str) -> float | None:
-    """Parse a finite number; None if there is none."""
+    """Parse a finite number; None without one."""
     try:
         value = float(answer)
     except ValueError:
@@ -171,7 +171,7 @@ def number_in(answer: str) -> float | None:
 
 
 def read_chapter(path: Path) -> tuple[Chapter | None, list[str]]:
-    """Read a chapter, or None, and its faults. Never raises for the file's content."""
+    """Return a chapter, or None, and its faults. Never raises for the file's content."""
     name = FILE_NAME.fullmatch(path.name)
     if name is None:
         return None, [f"{path.name}: a chapter's file is named as 03_scaling.toml."]

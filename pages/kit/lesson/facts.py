@@ -1,4 +1,4 @@
-"""What the pages say of themselves: their controls, and facts that they compute.
+"""Controls of the pages, and facts that they compute.
 
 Each `pages/<page>/facts.py` exports
 
@@ -37,7 +37,7 @@ class PageFacts:
         return None
 
     def settings(self, parameters: Mapping[str, Value]) -> dict[str, Value]:
-        """Values of all controls for an address with these values."""
+        """Values of all controls at an address with these values."""
         values = {key: control.default for key, control in self.controls.items()}
         own = {
             key: _as_control(self.controls[key], value)
@@ -56,7 +56,7 @@ class PageFacts:
 
 @lru_cache(maxsize=64)
 def facts_of(page: str) -> PageFacts:
-    """Facts of a page. Raises ValueError, a sentence, if there is no such page or no facts."""
+    """Facts of a page. Raises ValueError."""
     if not page.isidentifier() or not (TOP / "pages" / f"{page}.py").is_file():
         raise ValueError(f"there is no page {page!r}")
     if not (TOP / "pages" / page / "facts.py").is_file():
@@ -123,7 +123,7 @@ def unknown_in(text: str) -> list[str]:
 
 
 def filled(text: str, settings: Mapping[str, Value], truth: Fact | None = None) -> str:
-    """Fill in a text's facts at these settings. Raises ValueError, a sentence."""
+    """Fill in a text's facts at these settings. Raises ValueError."""
 
     def value(match: re.Match[str]) -> str:
         name, form = match[1], match[2] or ""
@@ -139,7 +139,7 @@ def filled(text: str, settings: Mapping[str, Value], truth: Fact | None = None) 
 
 
 def truth_of(step: Step) -> Fact:
-    """Truth of a step's prediction, with the settings after the answer. Raises ValueError."""
+    """Truth of a step's prediction, after the answer. Raises ValueError."""
     if step.predict is None:
         raise ValueError(f"the step {step.title!r} predicts nothing")
     return fact(step.predict.truth, step.settings(is_locked=True))

@@ -29,12 +29,12 @@ class Place:
 
     @property
     def key(self) -> str:
-        """Place in an address and in the class's store, such as "scaling.2"."""
+        """Write it for an address and the class's store, such as "scaling.2"."""
         return f"{self.chapter.name}.{self.number}"
 
     @property
     def words(self) -> str:
-        """Place for the reader, such as "Scales · step 2 of 5"."""
+        """Write it for the reader, such as "Scales · step 2 of 5"."""
         return f"{self.chapter.title} · step {self.number} of {len(self.chapter.steps)}"
 
     def parameters(self, is_locked: bool = False) -> dict[str, str]:

@@ -45,7 +45,7 @@ class Request:
 
 
 def requested_step() -> Request | None:
-    """The address's step, or None.
+    """Return the address's step, or None.
 
     A page outside the lesson hides nothing, and the next step counts as new.
     """
@@ -135,7 +135,7 @@ def _draw_step(place: Place, now: Standing, is_here: bool) -> None:
 
 
 def _draw_way_back() -> None:
-    """Link to this session's last step, until the reader leaves the lesson by its button."""
+    """Link to this session's last step."""
     key = st.session_state.get(_LEFT_KEY, "")
     # Reading the chapters imports every page's facts: who took no lesson need not wait for that.
     place = library().place(key) if key else None
@@ -149,7 +149,7 @@ def _draw_way_back() -> None:
 
 
 def _forget_shown() -> None:
-    """Let the next run take the step as new: it leads to the step's page."""
+    """Let the next run take the step as new, and lead to its page."""
     st.session_state.pop(_STEP_KEY, None)
 
 

@@ -63,7 +63,6 @@ def draw_prediction(place: Place, predict: Prediction, now: Standing) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _wait(place: Place, before: Standing) -> None:
-    """Rerun when the class has gone on; show how many have answered."""
     if standing(place) != before:
         st.rerun()
     if before.answer is not None and before.vote is not None:
@@ -159,7 +158,7 @@ _DIGITS, _RATIO = 3, "times"
 
 
 def answer_at(place: Place, number: int | None = None) -> str | None:
-    """This visitor's locked answer in a round, or the last one; None without one."""
+    """This visitor's answer in a round, or the last one; None without one."""
     if place.step.predict is None:
         return None
     own_answers = st.session_state.get(_ANSWERS_KEY, {})

@@ -30,7 +30,7 @@ def read() -> None:
 
 
 def draw_switch(place: Place) -> None:
-    """Draw the button that turns the mode on or off; none on an embedded page."""
+    """Draw the button for the mode; none on an embedded page."""
     if st.context.is_embedded:
         return
     place.button(

@@ -28,12 +28,11 @@ _DAY_S = 24 * 3600
 
 @lru_cache(maxsize=1)
 def findings() -> dict[str, str]:
-    """Finding on each page's card, by the page's name."""
     return {} if not FINDINGS.exists() else json.loads(FINDINGS.read_text(encoding="utf-8"))
 
 
 def head(page: str, folder: str) -> str:
-    """HTML of a page's title, description and card. `folder` is the app's absolute address."""
+    """Write a page's title, description and card as HTML. `folder`: the app's absolute address."""
     title = question(f"pages/{page}.py")
     finding = findings().get(page, title)
     address = folder + ("" if page == START else page)
@@ -58,7 +57,6 @@ def head(page: str, folder: str) -> str:
 
 @lru_cache(maxsize=1)
 def _script() -> str:
-    """Script of every page: the app's address, drawers in sight, words explained."""
     terms = json.dumps([[term.every_name, term.says] for term in glossary().terms if term.in_text])
     return f"const PAGES = {json.dumps([*findings()])}, TERMS = {terms};\n" + "\n".join(
         path.read_text(encoding="utf-8") for path in SCRIPTS

@@ -1,8 +1,8 @@
 """Layers before Streamlit: allowed hosts and endpoints, prompt sending, and the visitor's cookie.
 
-A foreign page in the reader's browser can send requests here in two ways: from its own address (Origin names
-it), or after DNS rebinding (Host and Origin name it). Streamlit by itself answers the second; for the first
-it asks two servers on the internet for its own address.
+A foreign page in the reader's browser can send requests from its own address (Origin names it), or after DNS
+rebinding (Host and Origin name it). Streamlit by itself answers the second; for the first it asks two servers
+on the internet for its own address.
 
 So Host must be an IP address, this computer's name, or a name in FP8_EXPLORER_NAMES (`make app NAMES=…`).
 Origin, if sent, must be the request's address or this computer.
@@ -49,7 +49,6 @@ class KnownHosts(_Layer):
 
 
 def allowed_names(environment: Mapping[str, str] = os.environ) -> set[str]:
-    """This computer's name, and the names allowed at the server's start."""
     own = socket.gethostname()
     return {name.lower() for name in (LOCAL, own, f"{own}.local", *environment.get(NAMES, "").split())}
 
@@ -142,7 +141,7 @@ def _is_page_without_id(request: HTTPConnection) -> bool:
 
 
 def _cookie(visitor: str, is_encrypted: bool) -> str:
-    """Cookie's header. No script reads the cookie, and no other server's page sends it along."""
+    """Header of a cookie that no script reads, and no other server's page sends along."""
     path = "/" + (st.get_option("server.baseUrlPath") or "").strip("/")
     end = "; Secure" if is_encrypted else ""
     return f"{COOKIE}={visitor}; Path={path}; Max-Age={KEPT_S}; HttpOnly; SameSite=Lax{end}"

@@ -168,7 +168,6 @@ def _every(node: Node) -> Iterator[Any]:
 
 
 def _key(node: Any) -> str:
-    """Key of an element or a container; empty without one."""
     return getattr(node.proto, "id", "").split("-", 2)[-1]
 
 
@@ -179,7 +178,7 @@ def _container(at: AppTest, key: str) -> Any:
 def _parts(node: Any, modules: dict[str, Record], share: float = 1.0, slid: str = "") -> Iterator[Record]:
     """Charts and stages in a container, with their share of its width.
 
-    The app's style and modules find them by `key`, and the container of a chart's slider by `slid`.
+    The site finds them by `key`, and the container of a chart's slider by `slid`.
     """
     for child in node.children.values():
         sent, place = child.proto, {"key": _key(child), "slid": slid, "share": share}

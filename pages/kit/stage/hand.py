@@ -16,9 +16,8 @@ _HAND = Stage("hand", _FOLDER / "hand.js", _FOLDER / "hand.css")
 class Hand:
     """A handle on a chart's rail (`pages.kit.charts.hand`). `way`: "across", "up" or "both".
 
-    `play`: label of a play button, if any. `grips`: panels or marks that can be dragged too, each with its
-    rail: the handle's own, or one with the same positions elsewhere. `notices`: the page's Notice at each
-    position.
+    `play`: label of a play button, if any. `grips`: further panels or marks to drag, each with a rail of the
+    same positions. `notices`: the page's Notice at each position.
     """
 
     label: str

@@ -1,11 +1,11 @@
-"""Stages: pictures that a hand moves. Python computes the numbers, a module of JavaScript draws them.
+"""Pictures that a hand moves: Python computes the numbers, a module of JavaScript draws them.
 
     COINS = Stage("coins", folder / "coins.js", folder / "coins.css")
     COINS.draw({"frames": floats(array)}, key="hand_coins", on_change=take)
 
-A module exports one function, `stage(root, data, send)`, which answers `{update(data, isOld), end()}`. It may
-import the modules of this folder by their names. `send(state)` reaches `on_change` as a dict. Data are old
-where Python had not yet heard of the last move.
+A module exports `stage(root, data, send)`, which returns `{update(data, isOld), end()}`. It may import this
+folder's modules. `send(state)` calls `on_change` with a dict. Data are old if Python had not yet heard of the
+last move.
 """
 
 import base64
@@ -80,7 +80,6 @@ def bundle(module: Path) -> str:
 
 
 def colors() -> str:
-    """Colors as CSS variables that follow the reader's theme."""
     pairs = (
         f"--{name.replace('_', '-')}: light-dark({getattr(LIGHT, name)}, {getattr(DARK, name)});"
         for name in _COLORS
@@ -105,7 +104,6 @@ class Stage:
 
     @property
     def script(self) -> str:
-        """Module, its imports, and the component's function."""
         return bundle(self.module) + _MOUNT
 
     def draw(self, data: Mapping[str, Any], *, key: str, on_change: Callable[[dict[str, Any]], None]) -> None:

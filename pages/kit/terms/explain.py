@@ -2,9 +2,9 @@
 
     st.markdown(explained("A **tile** shares one scale."), unsafe_allow_html=True)
 
-Each becomes a link to its entry, and carries its sentence. The style sheet shows that, and a screen reader
-says it, as the link's label. Streamlit's Markdown lets classes and labels of HTML through, and no scripts.
-Beside these texts, `words.js` explains the words that a page shows anywhere, such as in its picture.
+Each links to its entry and carries its sentence: the style sheet shows that, and a screen reader says it.
+Streamlit's Markdown takes classes and labels of HTML, and no scripts. `words.js` explains all other words of
+a page, such as in its picture.
 """
 
 import re
@@ -29,7 +29,7 @@ _NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
 class Term:
     """A word, its meaning, and the page and controls that show it.
 
-    A term that is not `in_text` often means something else: no text explains it on hover.
+    A term that is not `in_text` often means something else: no text explains it.
     """
 
     term: str
@@ -91,7 +91,7 @@ _PROTECTED = re.compile(
 
 
 def draw_text(text: str, place: Place | None = None) -> None:
-    """Draw the page's Markdown with its words explained. Text from outside must be `inert`."""
+    """Draw Markdown with its words explained. Text from outside must be `inert`."""
     place = st if place is None else place
     place.markdown(explained(text), unsafe_allow_html=True)
 
@@ -158,10 +158,7 @@ def draw_words(page: str) -> None:
 
 
 def words_of(page: str, first_read: Iterable[str], values: Mapping[str, Any]) -> list[Term]:
-    """Terms of a view: of its texts, its section, then its page, at most `MOST`.
-
-    `values`: those of its controls, by key.
-    """
+    """Terms of a view: of its texts, its section, then its page, at most `MOST`. `values`: its controls'."""
     terms, mentioned = glossary().terms, terms_in(first_read)
     here = [term for term in terms if term.page == page]
     section = [term for term in here if all(values.get(key) == value for key, value in term.controls.items())]
