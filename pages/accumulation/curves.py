@@ -7,17 +7,7 @@ from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.model import Accumulator, Evidence
 from pages.accumulation.charts.curves import Curve, curves_chart
 from pages.accumulation.data import NEVER, SUMS, Errors, errors, unit_of
-from pages.accumulation.facts import (
-    BIAS,
-    CHAIN,
-    ERROR,
-    LONGEST_K,
-    OPERANDS,
-    RMS,
-    draw_numbers,
-    percent,
-    side,
-)
+from pages.accumulation.facts import BIAS, CHAIN, ERROR, LONGEST_K, OPERANDS, RMS, draw_numbers, percent, side
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.computing.compute import computed

@@ -76,10 +76,7 @@ START = Choice(
 )
 STEP = Whole(key="step", label="Step", low=1, high=128, default=4)
 ERROR = Choice(
-    key="sum_error",
-    label="Error",
-    options={RMS: "Size (rms)", BIAS: "Bias (signed mean)"},
-    default=RMS,
+    key="sum_error", label="Error", options={RMS: "Size (rms)", BIAS: "Bias (signed mean)"}, default=RMS
 )
 LONGEST_K = Choice(
     key="longest_k",
@@ -108,20 +105,7 @@ PROBE = Choice(
     style=ChoiceStyle.SELECT,
 )
 
-CONTROLS = (
-    SHOW,
-    TERMS,
-    SEED,
-    UNIT,
-    OPERANDS,
-    K_STEPPED,
-    START,
-    STEP,
-    ERROR,
-    LONGEST_K,
-    MODEL_BITS,
-    PROBE,
-)
+CONTROLS = (SHOW, TERMS, SEED, UNIT, OPERANDS, K_STEPPED, START, STEP, ERROR, LONGEST_K, MODEL_BITS, PROBE)
 
 
 def draw_numbers(controls: Controls, place: Place | None = None) -> str:

@@ -62,13 +62,7 @@ RECIPE = Choice(
     style=ChoiceStyle.SELECT,
     moved={"e4m3": "per_tensor_e4m3", "e5m2": "per_tensor", "e2m1": "mxfp4"},
 )
-NUMBER = Whole(
-    key="start_number",
-    label="The gold number, row by row",
-    low=0,
-    high=ROWS * K - 1,
-    default=12,
-)
+NUMBER = Whole(key="start_number", label="The gold number, row by row", low=0, high=ROWS * K - 1, default=12)
 PULL = pull_of("start_pull")
 SUMMED = Whole(key="start_k", label="Numbers summed", low=0, high=K, default=K, style=NumberStyle.SLIDER)
 

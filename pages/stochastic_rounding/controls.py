@@ -129,11 +129,7 @@ ROUNDED = Choice(
     default=A_WEIGHT,
 )
 WEIGHT = Choice(
-    key="weight",
-    label="The weight is kept in",
-    options=_FORMATS,
-    default="bf16",
-    style=ChoiceStyle.SELECT,
+    key="weight", label="The weight is kept in", options=_FORMATS, default="bf16", style=ChoiceStyle.SELECT
 )
 RATE = Choice(
     key="lr",

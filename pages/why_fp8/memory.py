@@ -30,12 +30,7 @@ FORWARD, BACKWARD, INFERENCE, CACHE = "forward", "backward", "inference", "cache
 MOMENT = Choice(
     key="why_moment",
     label="What lies in memory",
-    options={
-        FORWARD: "After forward",
-        BACKWARD: "In backward",
-        INFERENCE: "Inference",
-        CACHE: "KV cache",
-    },
+    options={FORWARD: "After forward", BACKWARD: "In backward", INFERENCE: "Inference", CACHE: "KV cache"},
     default=FORWARD,
     style=ChoiceStyle.SELECT,
 )
@@ -199,11 +194,7 @@ SERVING = (
     "[vLLM, Quantized KV Cache](https://docs.vllm.ai/en/latest/features/quantization/quantized_kvcache/)"
 )
 # The formats of weights and cache.
-WAYS = {
-    "all in bf16": (BF16, BF16),
-    "KV cache in fp8": (BF16, FP8),
-    "both in fp8": (FP8, FP8),
-}
+WAYS = {"all in bf16": (BF16, BF16), "KV cache in fp8": (BF16, FP8), "both in fp8": (FP8, FP8)}
 
 
 def _show_cache(controls: Controls) -> None:

@@ -216,9 +216,7 @@ def _switch(
     keys: tuple[str, ...], titles: tuple[str, ...], roles: tuple[str, ...], ink: Ink
 ) -> alt.LayerChart:
     way = alt.param(
-        name=WAY,
-        value=keys[-1],
-        bind=alt.binding_radio(options=list(keys), labels=list(titles), name="Way "),
+        name=WAY, value=keys[-1], bind=alt.binding_radio(options=list(keys), labels=list(titles), name="Way ")
     )
     y = alt.Y("role:N", title=None, scale=alt.Scale(domain=list(roles)), axis=without_names())
     times = alt.Scale(domainMin=0, domainMax=alt.ExprRef(text("longest", "({})[way]")), nice=False)

@@ -237,9 +237,7 @@ def _handles() -> alt.Chart:
     return (
         alt.Chart(alt.NamedData(CURVE))
         .transform_calculate(
-            s0=f"datum.s - {STEP / 2}",
-            s1=f"datum.s + {STEP / 2}",
-            scale="'2^' + format(datum.s, '~f')",
+            s0=f"datum.s - {STEP / 2}", s1=f"datum.s + {STEP / 2}", scale="'2^' + format(datum.s, '~f')"
         )
         .mark_rect(opacity=0, aria=False)
         .encode(

@@ -132,7 +132,7 @@ def _limits(ink: Ink) -> alt.LayerChart:
             alt.Tooltip("tokens:Q", title="tokens", format=",d"),
             alt.Tooltip("speed:Q", title="TFLOP/s at most", format=",.4~g"),
             alt.Tooltip("limit:N", title="limited by"),
-        ],
+        ]
     )
     slider = alt.param(
         name=TOKENS,
