@@ -110,7 +110,7 @@ def _draw_benefit(errors: Mapping[str, Sequence[float]], longest: int) -> None:
 
 
 def pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
-    """Pairs of GPU rows that differ in promotion only, fast and promoted: the newest, hot ones first."""
+    """Pairs of GPU rows that differ in promotion only, fast and promoted, hot ones first."""
     by_run: dict[Hashable, dict[Extent, Row]] = {}
     for row in sorted(rows, key=lambda row: row.date):
         if row.provenance is not Provenance.GPU or row.ours is None or row.plan is None:

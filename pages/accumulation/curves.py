@@ -68,7 +68,7 @@ def show(controls: Controls) -> None:
 
 @cache
 def series(operands: str) -> tuple[tuple[str, int], ...]:
-    """Units that multiply the operands: names and intervals of promotion. Hopper's chain has two."""
+    """Units that multiply the operands, by name and interval of promotion."""
     step = ACCUMULATORS[CHAIN].fused_products
     return tuple(
         (name, every)
@@ -83,7 +83,7 @@ def _is_exact(by_unit: Mapping[Accumulator, Errors]) -> bool:
 
 
 def notice(by_unit: Mapping[Accumulator, Errors]) -> str:
-    """The worst unit at the longest K, captured units before others, and the direction of its error."""
+    """The worst unit at the longest K, of captured units before others."""
     if _is_exact(by_unit):
         return NO_ERROR
     last, order = {unit: one[-1] for unit, one in by_unit.items()}, list(Evidence)

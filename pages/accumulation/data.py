@@ -35,7 +35,6 @@ def unit_of(name: str, every: int = NEVER) -> Accumulator:
 
 
 def errors(name: str, every: int, terms: str, operands: str, longest: int, seed: int) -> Errors:
-    """The errors over K of a unit by name, promoted after `every` products or NEVER."""
     return _errors(unit_of(name, every), terms, operands, longest, seed, SUMS)
 
 
@@ -44,7 +43,6 @@ def errors_of_operation(name: str, terms: str, operands: str, longest: int, seed
 
 
 def errors_by_interval(name: str, terms: str, operands: str, k: int, seed: int) -> tuple[float, ...]:
-    """The rms errors of sums of k products, for every interval of promotion in `lengths(k)`."""
     a, b, exact = _operands(terms, operands, k, seed, SUMS)
     by_interval = sums_by_promotion(a, b, FORMATS[operands], ACCUMULATORS[name], lengths(k))
     return tuple(sum_error(sums, exact[-1], k).rms for sums in by_interval)
@@ -62,7 +60,7 @@ def _errors(
 def _operands(
     terms: str, operands: str, longest: int, seed: int, rows: tuple[int, int]
 ) -> tuple[NDArray[np.integer], NDArray[np.integer], tuple[NDArray[np.float64], ...]]:
-    """Codes a [M, K] and b [N, K] and their exact sums, which the units of one picture share."""
+    """Codes a [M, K] and b [N, K], and their exact sums."""
     format_ = FORMATS[operands]
     a, b = (format_.encode(x) for x in draw_terms(TermKind(terms), rows, longest, seed))
     return a, b, exact_sums(a, b, format_, lengths(longest))

@@ -109,7 +109,7 @@ CONTROLS = (SHOW, TERMS, SEED, UNIT, OPERANDS, K_STEPPED, START, STEP, ERROR, LO
 
 
 def draw_numbers(controls: Controls, place: Place | None = None) -> str:
-    """Draw the choice of the numbers. Recorded numbers come with the name of their layer."""
+    """Draw the choice of the numbers; recorded ones come with the name of their layer."""
     terms = controls.draw(TERMS, place)
     if TermKind(terms) in REAL_TERMS:
         here().know.caption(source_of_seed(controls.value(SEED)))
@@ -131,13 +131,12 @@ def percent(share: float) -> str:
 
 
 def apart(x: float, y: float) -> tuple[str, str]:
-    """Two numbers, each in as many digits as it takes to tell them apart."""
+    """Two numbers in as many digits as tell them apart."""
     pairs = ((short(x, digits), short(y, digits)) for digits in range(5, 18))
     return next((pair for pair in pairs if x == y or pair[0] != pair[1]), (short(x, 17), short(y, 17)))
 
 
 def side(bias: float) -> str:
-    """The direction of an error: `bias` has the sign of (result - exact) · exact."""
     return "toward zero" if bias < 0 else "away from zero"
 
 
@@ -160,7 +159,6 @@ def _last(settings: Settings, unit: str = CHAIN, terms: str = "") -> SumError:
 
 
 def chain_side(settings: Settings) -> str:
-    """The direction of one chain's error, if most of the error has one."""
     last = _last(settings)
     return "both" if abs(last.bias) < last.rms / 2 else "small" if last.bias < 0 else "large"
 

@@ -102,7 +102,7 @@ def in_figures(unit: Accumulator, steps: Sequence[TracedStep], start: float = 0.
 
 
 def alt_text(unit: Accumulator, steps: Sequence[TracedStep], first: int) -> str:
-    """The picture in words, without c: other words would make Streamlit draw it anew."""
+    """The picture in words, without c: with other words, Streamlit would draw it anew."""
     return (
         f"Step {first} of {len(steps)} in {unit.title}: {steps[0].terms.size} terms on an axis of exponents. "
         f"Bits more than {unit.fraction_bits} places below the largest exponent are cut off"

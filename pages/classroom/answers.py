@@ -60,7 +60,6 @@ def draw_count(place: Place | None) -> None:
 
 @st.fragment(run_every=POLL_S)
 def draw_step(place: Place, go_on: Callable[[Place], None]) -> None:
-    """Draw the answers and what the teacher does about them; beside them, the picture, or the truth."""
     vote = store().round_of(place.key)
     try:
         truth = truth_of(place.step)
@@ -143,7 +142,7 @@ def draw_export() -> None:
 
 
 def csv_of(answers: Iterable[Answer]) -> bytes:
-    """The answers, a line each, times in UTC. A spreadsheet takes none of them for a formula."""
+    """The answers, a line each, times in UTC; none is a formula to a spreadsheet."""
     text = io.StringIO(newline="")
     table = csv.writer(text)
     table.writerow(HEAD)
@@ -157,5 +156,5 @@ def csv_of(answers: Iterable[Answer]) -> bytes:
 
 
 def inert(text: str) -> str:
-    """The text, with an apostrophe before what a spreadsheet would compute. A number stays one."""
+    """The text, with an apostrophe before a spreadsheet's formula. A number stays one."""
     return f"'{text}" if text.startswith(_FORMULA) and number_in(text) is None else text

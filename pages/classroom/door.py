@@ -64,7 +64,6 @@ def draw_join(pixels: int) -> None:
 
 
 def draw_corner(typed: str, pixels: int = 100) -> None:
-    """The code and the address in a corner of the page."""
     url, doubt = class_link(typed)
     words = f"<span><b>Join</b><br>{escape(without_scheme(url))}</span>"
     with st.container(key="class_join"):

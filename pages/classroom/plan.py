@@ -16,7 +16,7 @@ NONE = ""
 
 @st.fragment
 def draw_plan(present: Place | None) -> None:
-    """Let the teacher choose a plan, which "Next" then follows in every open page, and show its steps."""
+    """Draw the choice of a plan, which "Next" follows in every open page, and its steps."""
     lessons = library()
     names = [NONE, *(plan.name for plan in lessons.plans)]
     st.session_state[_KEY] = store().plan if store().plan in names else NONE
@@ -52,7 +52,6 @@ def draw_plan(present: Place | None) -> None:
 
 
 def skipped(lessons: Library, plan: Plan) -> str:
-    """A sentence with the steps that the plan leaves out, by chapter."""
     left = []
     for chapter in lessons.chapters:
         numbers = [

@@ -21,7 +21,7 @@ from pages.kit.view import warning_place
 
 
 def ask(place: Place) -> None:
-    """Tell students' pages which question is asked here, and lead there those that follow."""
+    """Publish the question to students' pages, and lead those there that follow."""
     if is_teacher():
         shared().question = place.key
         shared().publish(place.step.page, place.parameters(truth_is_out(place)))
@@ -86,7 +86,7 @@ def summary() -> str:
 
 
 def draw_over() -> None:
-    """Say to who just ended a class what it was, and hand out its answers."""
+    """Draw the figures and the answers of the class that this teacher has ended."""
     if said := st.session_state.get(OVER_KEY):
         with warning_place(), st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**The class is over:** {said}.", width="content")

@@ -50,7 +50,6 @@ CONTROLS = (SHOW, WHICH, COMPARED, OWN, INPUT, SEED, FORMAT, NUMBER)
 
 
 def shown_recipes(which: str, compared: list[str]) -> tuple[str, ...]:
-    """The names of the recipes in the table: a family's, or those of the reader's choice."""
     if which == CHOSEN:
         return tuple(compared)
     return tuple(recipe.name for recipe in by_family()[Family[which.upper()]])

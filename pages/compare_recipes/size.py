@@ -51,7 +51,6 @@ def show(controls: Controls) -> None:
 
 
 def notice(curves: Mapping[str, SizeCurve]) -> str:
-    """The gain of the shortest tiles of one line over the longest, and the price in bits."""
     curve = curves[curve_name("fp32", LINE)]
     first, last = curve.small[0], curve.small[-1]
     best, worst = (percent_text(small_error(draws)[0]) for draws in (first, last))
@@ -62,7 +61,6 @@ def notice(curves: Mapping[str, SizeCurve]) -> str:
 
 
 def why(curves: Mapping[str, SizeCurve]) -> str:
-    """The gain of a scale of one byte, or the reason why tiles hardly matter for this format."""
     curve = curves[curve_name("fp32", LINE)]
     best, worst = (small_error(draws)[0] for draws in (curve.small[0], curve.small[-1]))
     if worst < 1.25 * best:

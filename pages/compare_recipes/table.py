@@ -84,7 +84,7 @@ def show(controls: Controls) -> None:
 
 
 def target(click: str, recipes: Mapping[str, Differences], line: str) -> tuple[str, dict[str, str]]:
-    """The page and its values for a click: a recipe's name, then a column or the matmul of a copy."""
+    """The page and its values for a click: a recipe's name, then a column or a matmul."""
     name, _, column = click.partition(" ")
     if column == SCALES and (first := recipes[name].first):
         return "pages/scaling.py", {"scaling": "rules", "scaling_element": first.format.name}
@@ -95,7 +95,6 @@ def target(click: str, recipes: Mapping[str, Differences], line: str) -> tuple[s
 
 
 def notice(recipes: Sequence[Differences]) -> str:
-    """The numbers that share one scale, in the recipe of the most and in that of the fewest."""
     with_scales = [one for one in recipes if one.others]
     if not with_scales:
         return "x stays bf16 in these recipes and has **no scale**."

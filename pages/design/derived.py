@@ -95,7 +95,6 @@ def _of_codes(spec: MatmulSpec, unit: Accumulator, k: int) -> Verdict:
 
 
 def _of_bf16(spec: MatmulSpec, quantized: dict[Side, OperandSpec]) -> Verdict:
-    """Codes times their scales become bf16 before they are multiplied."""
     formats = " or ".join(sorted({operand.format.name for operand in quantized.values()}))
     short, how = "before the sum", "each code is made bf16 with its scale before it is multiplied"
     if not spec.extents_along_k:
@@ -124,7 +123,6 @@ class Answer:
 
 
 def answers(spec: MatmulSpec, mnk: tuple[int, int, int]) -> tuple[Answer, ...]:
-    """Tensor cores of Hopper and of Blackwell, without scales and with them, and our variants there."""
     hopper, blackwell = (ACCUMULATORS[name].operands for name in ("hopper_fast", "blackwell_fp8"))
     return (
         _codes_core("Hopper's FP8 tensor core", hopper, spec, mnk[2]),
@@ -136,7 +134,7 @@ def answers(spec: MatmulSpec, mnk: tuple[int, int, int]) -> tuple[Answer, ...]:
 
 
 def _codes_core(where: str, formats: tuple[str, ...], spec: MatmulSpec, k: int) -> Answer:
-    """A tensor core that multiplies codes alone; the scales come in after the sum has left it."""
+    """A tensor core that multiplies codes alone; scales come in after the sum has left it."""
     names = {side.value: operand.format.name if (operand := spec.operand(side)) else "bf16" for side in Side}
     others = [f"{side} is {name}" for side, name in names.items() if name not in formats]
     if others:
@@ -177,7 +175,7 @@ SIZES = f"tokens = {LAYER.tokens:,}, in = {LAYER.in_:,}, out = {LAYER.out:,}"
 
 
 class MatmulFacts(NamedTuple):
-    """One matmul. `rescales` are those of an output, `bits` those per element of A and of B."""
+    """One matmul: `rescales` of an output, `bits` per element of A and of B."""
 
     verdict: Verdict
     rescales: int
@@ -229,13 +227,12 @@ def facts(line: str) -> Facts:
 
 @lru_cache(maxsize=256)
 def nearest(line: str) -> tuple[str, ...]:
-    """The names of the two published recipes of the nearest bits per element."""
+    """The two published recipes of the nearest bits per element."""
     return tuple(recipe.name for recipe in nearest_published(own_recipe(line), LAYER))
 
 
 @lru_cache(maxsize=256)
 def runs(line: str) -> dict[str, tuple[Answer, ...]]:
-    """The answers of all places to each matmul, by its name."""
     recipe = own_recipe(line)
     return {name: answers(recipe.spec(matmul), matmul.mnk(LAYER)) for name, matmul in MATMULS.items()}
 
@@ -279,7 +276,6 @@ def _copies_table(of: Facts, ink: Ink) -> str:
 
 
 def show_runs(controls: Controls, line: str) -> None:
-    """A table of places and matmuls, and a link to run one of them; the reasons under "How we know"."""
     every = runs(line)
     rows = [(places[0].where, *(one.mark for one in places)) for places in zip(*every.values(), strict=True)]
     st.html(grid(("", *(MATMULS[name].title for name in every)), rows, INKS[theme()]))

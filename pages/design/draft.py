@@ -90,7 +90,7 @@ class Draft:
         return to_line(data)
 
     def with_operand_everywhere(self, matmul: str, side: Side) -> str:
-        """The line of the recipe with this operand in all six places, without a saved copy."""
+        """The line with this operand in all six places, without a saved copy."""
         operand = self.operand(matmul, side)
         if operand is not None:
             operand = {**operand, "saved_as": None}
@@ -103,7 +103,7 @@ class Draft:
 
 @lru_cache(maxsize=256)
 def draft_of(line: str, begin: str) -> Draft:
-    """The draft of a line; of the published recipe `begin` where the line is empty or unreadable."""
+    """The draft of a line; of the recipe `begin` where the line is empty or unreadable."""
     if not line:
         return _of(own_data(RECIPES[begin]))
     try:
@@ -135,7 +135,7 @@ def own_data(recipe: Recipe) -> Plain:
 
 
 def in_words(clause: str) -> str:
-    """A clause on a recipe with operands by their names: fprop.a.scale becomes Fprop's x."""
+    """A clause with operands by their names: fprop.a.scale becomes Fprop's x."""
 
     def name(path: re.Match[str]) -> str:
         matmul = MATMULS[path[1]]

@@ -102,7 +102,7 @@ def picture(errors: dict[str, Errors], theme: str, *, is_flat: bool = False) -> 
 
 
 def notice(errors: dict[str, Errors], changes: list[str]) -> str:
-    """The choice that changes the largest error most; without one, the best published recipe here."""
+    """The choice that changes the largest error most; else the best published recipe here."""
     worst = {name: max(of.values()) for name, of in errors.items()}
     own, result = worst[YOURS], max(errors[YOURS], key=lambda one: errors[YOURS][one])
     if not own:

@@ -67,7 +67,7 @@ class Field:
         return ".".join(self.path)
 
     def options(self, value: Any) -> dict[str, Any]:
-        """The offers; before them the recipe's own `value`, if it is none of them."""
+        """The offers, after the recipe's own `value` if it is none of them."""
         if any(value == offer for offer in self.offers.values()):
             return dict(self.offers)
         return {_written(value): value, **self.offers}
@@ -247,7 +247,7 @@ def _draw_list(
 
 
 def put(controls: Controls, line: str) -> None:
-    """Make a line the recipe of the page; an empty one for the published recipe that it begins with."""
+    """Make a line the recipe of the page; empty for the published one that it begins with."""
     same = line == draft_of("", controls.value(BEGIN)).line
     controls.preset(**{OWN.key: "" if same else line})
 
@@ -282,7 +282,7 @@ def draw_files(controls: Controls, draft: Draft, place: DeltaGenerator) -> None:
 
 
 def load(controls: Controls, data: bytes) -> str:
-    """Make a file's recipe that of the page. Returns the sentence of a refusal, or an empty one."""
+    """Make a file's recipe that of the page. Returns the sentence of a refusal, or ""."""
     try:
         put(controls, to_text(from_json(data)))
     except ValueError as error:

@@ -33,7 +33,6 @@ from pages.kit.widgets import Place
 
 
 def draw_cells(controls: Controls, draft: Draft, place: Place) -> None:
-    """Draw the six operands: a click chooses one, handles change its tile and its scale's format."""
     key = controls.value(CELL)
     matmul, side = CELL_KEYS[key]
 
@@ -134,7 +133,7 @@ Errors = dict[str, float]
 
 @dataclass(frozen=True)
 class LineErrors:
-    """The errors of lines by their names in the picture, for one input; not `is_current`: those before."""
+    """The errors of lines by name; of an older input where not `is_current`."""
 
     errors: Mapping[str, Errors]
     kind: str
@@ -143,7 +142,7 @@ class LineErrors:
 
 
 def line_errors(controls: Controls, lines: Mapping[str, str]) -> LineErrors | None:
-    """The errors of these lines, computed in the pool; until then the last ones, None without any."""
+    """The errors of these lines from the pool; until then the last ones."""
     kind, seed = controls.value(INPUT), controls.value(SEED)
     calls = [Call(result_errors, (line, kind, seed)) for line in lines.values()]
     now = tuple(lines.items()), kind, seed
@@ -159,7 +158,6 @@ def line_errors(controls: Controls, lines: Mapping[str, str]) -> LineErrors | No
 
 
 def draw_summary(controls: Controls, draft: Draft, base: Recipe, place: Place, reasons: Place) -> None:
-    """Draw a column for yours and one for the recipe that it began as; then the rule's verdicts."""
     if draft.recipe is None:
         draw_notice("These choices **exclude each other**. The reason is below the fields.")
         return
@@ -179,7 +177,6 @@ def draw_summary(controls: Controls, draft: Draft, base: Recipe, place: Place, r
 
 
 def notice(lines: Mapping[str, str], base: str, errors: Mapping[str, Errors]) -> str:
-    """The error that yours changes most, the bits, and the matmuls that it breaks."""
     own, bits = facts(lines[YOURS]), short(facts(lines[base]).bits, 4)
     if lines[YOURS] == lines[base]:
         return f"This is {base} as published: **{bits} bits** per element. Change a field, and see."
@@ -200,7 +197,7 @@ def notice(lines: Mapping[str, str], base: str, errors: Mapping[str, Errors]) ->
 
 
 def column(of: Facts, errors: Errors | None) -> dict[str, str]:
-    """The figures of one recipe, by name; an ellipsis for an error that is not there yet."""
+    """The figures of one recipe, by name; an ellipsis for an error to come."""
     return {
         "bits per element": short(of.bits, 4),
         "copies": str(len(of.copies)),
@@ -214,7 +211,6 @@ def column(of: Facts, errors: Errors | None) -> dict[str, str]:
 
 
 def _matmuls(every: Mapping[str, Answer]) -> str:
-    """The matmuls that our kernels run, and their sums where these are not the recipe's."""
     if all(one.can and not one.otherwise for one in every.values()):
         return "all three"
     able = [f"{MATMULS[name].title} {one.otherwise}".rstrip() for name, one in every.items() if one.can]

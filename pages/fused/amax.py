@@ -39,7 +39,7 @@ _BF16_BYTES = FORMATS["bf16"].packed_bits // 8
 
 @dataclass(frozen=True, kw_only=True)
 class Producer:
-    """A step that writes a tensor; one of its programs holds `rows` by `columns` numbers."""
+    """A step that writes a tensor, and the block of numbers that one program has."""
 
     title: str
     rows: Extent
@@ -49,7 +49,6 @@ class Producer:
         return needed.earlier or needed.lies_in(self.rows, self.columns)
 
     def verdict(self, needed: Reach) -> str:
-        """A word or two: this step quantizes as it writes, with a second read of its input, or not."""
         if self.may_quantize(needed):
             return "yes"
         is_long = self.columns is WHOLE and needed.home is Home.TILE
@@ -97,7 +96,7 @@ def _traffic(recipe: Recipe, tensor: LayerTensor, layer: LayerShape, strategy: S
 
 
 def _reads(copies: Sequence[Copy], shape: tuple[int, int], strategy: Strategy) -> tuple[int, int]:
-    """The reads of a tensor to find amax, and the reads to cast it."""
+    """Reads of a tensor for amax, and reads to cast it."""
     reaches, every = [reach(copy.operand) for copy in copies], together(copies)
     layouts = sum(len(copy.k_major) for copy in copies)
     match strategy:
@@ -117,7 +116,7 @@ def least_us(bytes_: int, rates: PeakRates) -> float:
 
 
 def matmuls_us(layer: LayerShape, rates: PeakRates) -> float:
-    """The least time of the layer's three matmuls at the GPU's highest rate of fp8, else of bf16."""
+    """The least time of the layer's three matmuls in fp8, or in bf16 where a GPU has no fp8."""
     peak = rates.tflop_s[Rate.FP8] or rates.tflop_s[Rate.BF16] or 0.0
     return len(MATMULS) * 2 * layer.tokens * layer.in_ * layer.out / peak / 1e6
 
@@ -198,7 +197,6 @@ def show(controls: Controls) -> None:
 
 
 def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel]:
-    """A picture for each copy of a tensor; where there are several, one for all copies in one pass."""
     copies, shape = recipe.quantized_copies(tensor), layer.of(tensor)
     heads = [
         (" and ".join(matmul.title for matmul, _ in one.readers), one.tile, reach(one.operand))
@@ -222,7 +220,6 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
 
 
 def byte_bars(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> list[Bar]:
-    """A bar for each strategy: the bytes that quantizing x, w and dy moves, and the time memory needs."""
     every = {strategy: layer_traffic(recipe, layer, strategy) for strategy in Strategy}
     return [
         Bar(
@@ -249,7 +246,6 @@ def notice(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> str:
 
 @lru_cache(maxsize=8)
 def table_of_recipes(layer: LayerShape) -> list[tuple[str, ...]]:
-    """A line for each published recipe."""
     return [_recipe_line(recipe, layer) for recipe in RECIPES.values()]
 
 
@@ -263,6 +259,6 @@ def _recipe_line(recipe: Recipe, layer: LayerShape) -> tuple[str, ...]:
 
 
 def reads_of(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> int:
-    """The reads that make all copies of a tensor in one launch; 0 where it stays bf16."""
+    """Reads that make all copies of a tensor in one launch; 0 where it stays bf16."""
     copies = recipe.quantized_copies(tensor)
     return together(copies).reads(layer.of(tensor), MOST_ELEMENTS) if copies else 0

@@ -37,7 +37,6 @@ def _layer(settings: Settings) -> LayerShape:
 
 
 def reads(settings: Settings) -> int:
-    """The reads of a tensor that make all its copies; 0 where it stays bf16."""
     return reads_of(recipe_in(settings), LayerTensor(settings[TENSOR.key]), _layer(settings))
 
 
@@ -47,7 +46,6 @@ def _ways(settings: Settings) -> list[WayRow]:
 
 
 def recorded(settings: Settings) -> str:
-    """A sentence on the speeds that the first GPU with this step recorded, or NOT_RECORDED."""
     rows_of = {one.row.way: one.row for one in _ways(settings)}
     speeds_of = [(words, rows_of[way]) for way, words in _WORDS.items() if way in rows_of]
     if not speeds_of:
@@ -58,7 +56,7 @@ def recorded(settings: Settings) -> str:
 
 
 def _losses(settings: Settings) -> tuple[LayerRow, list[Piece], Rates] | None:
-    """The fused step that the first GPU recorded, its losses and rates; None where none has it."""
+    """The first recorded fused step, its losses and rates; None without one."""
     ways = _ways(settings)
     ours, peak = next((one.row for one in ways if one.row.way is Way.OURS), None), rates(ways)
     return None if ours is None or peak is None else (ours, losses(ours, peak), peak)
@@ -70,7 +68,7 @@ def lost(settings: Settings) -> str:
 
 
 def lost_in_matmuls(settings: Settings) -> float:
-    """The matmuls' share of all the time that the recorded fused step loses; 0 without a record."""
+    """The matmuls' share of the time that the recorded fused step loses."""
     pieces = step[1] if (step := _losses(settings)) else []
     every = sum(one.lost_us for one in pieces)
     return sum(one.lost_us for one in pieces if one.role is Role.MATMUL) / every if every else 0.0

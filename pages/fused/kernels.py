@@ -92,13 +92,11 @@ _COLUMNS = {
 
 
 def size_control() -> Choice:
-    """The choice of a size, of those that any GPU has timed."""
     options = _sizes(row for of_gpu in rows.quantizers().rows.values() for row in of_gpu) or {"none": "none"}
     return Choice(key="fused_size", label="Tensor", options=options, default=next(iter(options)))
 
 
 def _sizes(rows: Iterable[QuantizerRow]) -> dict[str, str]:
-    """The sizes of tensors, as the address writes them and in words, the largest first."""
     sizes = {(row.job.rows, row.job.columns) for row in rows}
     ordered = sorted(sizes, key=lambda size: (-size[0] * size[1], size))
     return {f"{size[0]}x{size[1]}": f"{size[0]:,} × {size[1]:,}" for size in ordered}

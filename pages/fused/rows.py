@@ -113,12 +113,12 @@ def source_control() -> Choice:
 
 
 def timelines(source: str, job: TimelineJob) -> list[WayRow]:
-    """The newest row of each way of a job, in the order of ways; `source` is the source control's value."""
+    """The newest row of each way of a job, in the order of ways."""
     return [one for one in _of_source(source) if step(one.row.job) == step(job)]
 
 
 def others(source: str, job: TimelineJob) -> list[TimelineJob]:
-    """The other jobs with rows from a source, those of the same recipe first."""
+    """The other jobs with rows, those of the same recipe first."""
     jobs = {one.row.job: None for one in _of_source(source) if step(one.row.job) != step(job)}
     return sorted(jobs, key=lambda one: (one.recipe != job.recipe, one.block != job.block, one.tokens))
 
@@ -147,7 +147,6 @@ def _of_source(source: str) -> Sequence[WayRow]:
 
 
 def _in_order(rows: Iterable[WayRow]) -> list[WayRow]:
-    """The last row of each way of each job, in the order of ways."""
     newest = {(*step(one.row.job), one.row.way): one for one in rows}
     return sorted(newest.values(), key=lambda one: _ORDER[one.row.way])
 

@@ -95,7 +95,6 @@ _COLUMNS = {
 
 
 def job_of(recipe: str, block: str, tokens: str) -> TimelineJob:
-    """The step of a recipe by its name, and of values of BLOCK and TOKENS."""
     layer = layer_of(tokens)
     return TimelineJob(block=Block(block), recipe=recipe, tokens=layer.tokens, in_=layer.in_, out=layer.out)
 
@@ -182,7 +181,7 @@ def lane_of(one: WayRow) -> Lane:
 
 
 def _kernel(kernel: KernelRun, own: float, pace: float) -> dict[str, object]:
-    """A kernel in the chart. `pace`: the time of the step over that of its profile."""
+    """A kernel in the chart. `pace`: the step's time over its profile's."""
     waits = kernel.time_us - own
     early = f", {duration(waits)} of it beside others" if waits > _EARLY_US else ""
     rates = (
@@ -334,7 +333,7 @@ _LINE, _AROUND = 40, 100
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:
-    """The highest rates: of the step's fastest fp8 matmul, and of a copy; None without a recorded copy."""
+    """The rates of the fastest fp8 matmul, and of a recorded copy."""
 
     tflop_s: float
     copy_gb_s: float | None
@@ -342,7 +341,7 @@ class Rates:
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """Kernels of a step that belong together, such as an amax and a cast, and their bound `least_us`."""
+    """Kernels that belong together, such as an amax and a cast, and their bound `least_us`."""
 
     what: str
     role: Role
@@ -366,7 +365,7 @@ def rates(ways: Sequence[WayRow]) -> Rates | None:
 
 
 def losses(row: LayerRow, peak: Rates) -> list[Piece]:
-    """Each piece of a step beside its bound. No bound is longer than the piece itself took."""
+    """Each piece of a step beside its bound, which is never longer than the piece."""
     pieces: list[list[tuple[KernelRun, float]]] = [[]]
     ends = any(kernel.piece_bytes is not None for kernel in row.kernels)
     for kernel, own in zip(row.kernels, row.own_us, strict=True):
@@ -391,7 +390,6 @@ def _piece(piece: Sequence[tuple[KernelRun, float]], peak: Rates) -> Piece:
 
 
 def sentence(row: LayerRow, pieces: Sequence[Piece], peak: Rates) -> str:
-    """The loss of matmuls and of the rest, the largest one, and the speed without any."""
     matmuls = [one for one in pieces if one.role is Role.MATMUL]
     others = [one for one in pieces if one.role is not Role.MATMUL]
     most = max(matmuls, key=lambda one: one.lost_us)

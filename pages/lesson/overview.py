@@ -81,7 +81,6 @@ def chapter_control(lessons: Library) -> Choice[str]:
 
 
 def show(controls: Controls, chapter_control: Choice[str], lessons: Library) -> None:
-    """Draw the way to go on, then every chapter, or the steps of the chosen one."""
     view = here()
     for complaint in lessons.complaints:
         view.warning.warning(f"A chapter is left out. {plain(complaint)}")
@@ -118,7 +117,6 @@ def _draw_resume(places: Sequence[Place], place: Place | None) -> None:
 
 
 def _draw_chapter(chapter: Chapter, lessons: Library, place: Place | None) -> None:
-    """Draw a link to where a reader goes on, a square for each step, and what the chapter takes."""
     places = _places(lessons, chapter)
     is_begun = any(_state(one) == "done" for one in places)
     to = next((one for one in places if _state(one) == "" and is_begun), places[0])

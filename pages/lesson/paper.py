@@ -51,7 +51,7 @@ def show(controls: Controls, chapter_control: Choice[str], chapters: Sequence[Ch
 
 
 def link_to(url: str, place: Place) -> str:
-    """An address that is short enough to type. The step itself leads to its page and sets it."""
+    """An address that is short enough to type: the step itself sets its page."""
     return f"{url}?lesson={place.key}"
 
 
@@ -94,7 +94,7 @@ def _draw_room(predict: Prediction) -> None:
 
 
 def _answered(chapter: Chapter) -> list[Place]:
-    """The steps whose answers this reader may have. A class gets those that its teacher has revealed."""
+    """The steps whose answers this reader may have: in a class, the revealed ones."""
     places = [Place(chapter, number) for number in range(1, len(chapter.steps) + 1)]
     may_all = not store().is_open or shared().is_teacher(visitor())
     return [place for place in places if place.step.predict and (may_all or truth_is_out(place))]

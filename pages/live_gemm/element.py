@@ -23,7 +23,7 @@ _ELEMENT = re.compile(r"([0-9]{1,7})\.([0-9]{1,7})", re.ASCII)
 
 
 def too_large(job: GemmJob) -> str:
-    """The reason why a click draws no sum of an element; empty where it does."""
+    """The reason why a click draws no sum; empty where it does."""
     numbers = (job.m + job.n) * job.k
     if numbers <= MOST:
         return ""
@@ -32,7 +32,7 @@ def too_large(job: GemmJob) -> str:
 
 
 def sum_curve(text: str, row: Row) -> SumCurve | None:
-    """The sum of an element in words, such as ``3.7``; None without an element, or until the sum is there."""
+    """The sum of an element such as ``3.7``; None without one, or until the sum is there."""
     job, match = row.job, _ELEMENT.fullmatch(text)
     if match is None or too_large(job):
         return None

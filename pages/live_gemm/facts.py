@@ -107,7 +107,6 @@ def _job(settings: Settings) -> GemmJob:
 
 
 def _draw_shape(controls: Controls, matmul: Matmul, place: Place) -> None:
-    """Draw the list of shapes, which sets M, N and K, and shows other values of them, too."""
     shapes = {preset.label: preset.mnk(matmul) for preset in PRESETS}
     now = {control.key: controls.value(control) for control in (M, N, K)}
     other = " × ".join(map(str, now.values()))
@@ -146,6 +145,6 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
 
 
 def small_instead(job: GemmJob, *, has_gpu: bool) -> dict[str, int] | None:
-    """The controls that make a refused job runnable by its shape; None where it is not the reason."""
+    """M, N and K with which a refused job runs; None where its shape is not the reason."""
     small = SMALL.mnk(job.matmul_data)
     return small if refusal(replace(job, **small), has_gpu=has_gpu) is None else None

@@ -39,7 +39,6 @@ SIMPLE = Source(title=VARIANTS[Variant.SIMPLE].title, places=VARIANTS[Variant.SI
 
 
 def source_of(plan: PlanRecord) -> Source:
-    """The source of a plan's kernels, with title and explanation from the registry of variants."""
     variant = VARIANTS[plan.variant]
     general = plan.blocks.is_general
     splits = plan.blocks.split_k > 1 and bool(variant.shared_sources)
@@ -69,7 +68,6 @@ def _passes(plan: PlanRecord) -> tuple[tuple[KernelPlace, ...], str]:
 
 
 def draw_kernel(row: Row, place: Place) -> None:
-    """Draw the kernel that ran, the reason, its source, and beside it the simple kernel's source."""
     simple = [] if row.plan is not None and row.plan.variant.is_simple else [SIMPLE]
     sources = [*simple, *([] if row.plan is None else [source_of(row.plan)])]
     place.markdown(sentence(row))
@@ -81,7 +79,6 @@ def draw_kernel(row: Row, place: Place) -> None:
 
 
 def sentence(row: Row) -> str:
-    """The kernel that ran, the reason, and its speed over the simple one's."""
     if row.plan is None:
         return f"**{plain(row.kernel)}** ran, whose source is not shown here; below is the simple kernel."
     ran = f"**{source_of(row.plan).title}** ran: {plain(row.kernel)}."
@@ -118,7 +115,7 @@ _DOT_SCALED = f"Times faster than {dot_scaled.TITLE} in the same run. {dot_scale
 
 
 def notice(result: Result, timing: Result | None, *, runs: str) -> str:
-    """The speed and the error, with their machine. `runs`: the shape that Run multiplies instead."""
+    """The speed and the error. `runs`: the shape that Run multiplies instead."""
     row = result.row
     error = words.percent(row.errors.rel_err)
     times = timing and timing.row.over(Peer.BF16)
@@ -141,7 +138,6 @@ def _gpu(result: Result) -> str:
 def draw_picture(
     controls: Controls, result: Result, timing: Result | None, job: GemmJob, place: Place
 ) -> None:
-    """Draw the times above the error, each under a line with its origin."""
     left = room()
     if timing is not None:
         field = contenders(timing.row)
@@ -181,7 +177,6 @@ def _draw_bars(result: Result, field: Sequence[Contender], tall: float, place: P
 
 
 def draw_details(result: Result, job: GemmJob, place: Place) -> None:
-    """Draw one result in full, with its differences from the job of the controls."""
     row = result.row
     with place:
         st.markdown(f"{words.headline(row.job)}\n\n{_source(result)}, {plain(result.when)}")
@@ -292,7 +287,6 @@ def _draw_time(row: Row) -> None:
 
 
 def contenders(row: Row) -> list[Contender]:
-    """The bars of a row that have a time."""
     mark = mark_of(row.job.recipe)
 
     def contender(name: str, timing: Timing, quantize: Timing | None = None) -> Contender:

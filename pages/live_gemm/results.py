@@ -20,7 +20,7 @@ INTO = {Into.NEW: "new", Into.ACCUMULATE: "added into"}
 
 
 def recorded(job: GemmJob) -> list[Result]:
-    """The recorded rows of the job's recipe and matmul: the nearest to the job first, then the newest."""
+    """The recorded rows of the job's recipe and matmul, nearest first, then newest."""
     key = job.recipe, job.own, job.matmul
     rows = [
         one
@@ -39,7 +39,7 @@ def is_answer(row: Row, job: GemmJob) -> bool:
 
 @lru_cache(maxsize=1024)
 def _by_controls(job: GemmJob) -> GemmJob:
-    """The job with the usual seed, timing, and all else that the page's controls do not set."""
+    """The job without all that the page's controls do not set."""
     return replace(same_gemm(job), cache=Cache.HOT, into=Into.NEW)
 
 
@@ -62,7 +62,7 @@ def usual(job: GemmJob, records: Sequence[Result]) -> list[Result]:
 
 
 def _distance(other: GemmJob, job: GemmJob) -> tuple[float, bool, bool, bool]:
-    """The distance of two jobs: the doublings between M, N and K first, then the settings that differ."""
+    """The doublings between M, N and K, then the settings that differ."""
     sizes = zip((other.m, other.n, other.k), (job.m, job.n, job.k), strict=True)
     return (
         sum(abs(math.log2(max(theirs, 1) / max(ours, 1))) for theirs, ours in sizes),

@@ -41,7 +41,7 @@ def headline(job: GemmJob) -> str:
 
 
 def differences(job: GemmJob, asked: GemmJob) -> str:
-    """The differences between two jobs, such as ``M is 8192, input is Gaussian``."""
+    """The differences of two jobs, such as ``M is 8192, input is Gaussian``."""
     pairs = {
         "M": (job.m, asked.m),
         "N": (job.n, asked.n),
@@ -148,7 +148,7 @@ _NEAREST = (Rounding.NEAREST_EVEN, Rounding.NEAREST_AWAY)
 
 
 def preparation(operand: Operand) -> tuple[str, ...]:
-    """Steps before and while the numbers are rounded, in words; empty where they are the usual ones."""
+    """Unusual steps before and in the rounding, in words."""
     spec, said = operand.spec, []
     if spec.saved_as is not None:
         said.append("made out of a saved copy")
@@ -160,7 +160,6 @@ def preparation(operand: Operand) -> tuple[str, ...]:
 
 
 def rounding_words(rounding: Rounding) -> str:
-    """A rounding as a participle, such as ``rounded toward zero``."""
     if rounding is Rounding.STOCHASTIC:
         return "rounded stochastically"
     return f"rounded {'to the ' * (rounding in _NEAREST)}{rounding.value}"

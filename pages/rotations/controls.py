@@ -122,7 +122,7 @@ _CASE = "_rotations_case"
 
 
 def rotation_at(size: int) -> Choice:
-    """The rotation's control at a size; NVFP4's signs have one size."""
+    """The rotation's control at a size: NVFP4's signs have one size."""
     nvfp4 = RotationKind.NVFP4_HADAMARD.name.lower()
     fits = size == len(NVFP4_SIGNS)
     return ROTATION.narrow(
@@ -135,7 +135,6 @@ def draw_rotation(controls: Controls) -> str:
 
 
 def draw_cases(controls: Controls) -> None:
-    """Draw the choice of a case beside the sections; empty where the fields show no case."""
     values = {key: st.session_state.get(key) for case in CASES.values() for key in case}
     titles = (title for title, case in CASES.items() if case.items() <= values.items())
     st.session_state[_CASE] = next(titles, None)

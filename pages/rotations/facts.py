@@ -77,7 +77,6 @@ class Setting:
 
     @property
     def matmul_rows(self) -> int:
-        """The rows of A and of B: more where they are short."""
         return min(max(_ELEMENTS // self.size, _FEWEST), _MOST_ROWS)
 
 
@@ -133,7 +132,7 @@ def parts(setting: Setting, magnitude: int) -> tuple[ErrorParts, ErrorParts]:
 
 @dataclass(frozen=True, kw_only=True)
 class Products:
-    """A Bᵀ: its largest entry, its `drift` where both sides rotate in float64, and its quantized errors."""
+    """A Bᵀ: its largest entry, its `drift` where both sides rotate, its quantized errors."""
 
     largest: float
     drift: float
@@ -163,7 +162,7 @@ def products(setting: Setting, magnitudes: tuple[float, ...]) -> Products:
 
 
 def of_format(error: float) -> float:
-    """The error without fp32's own rounding: 0 where nothing else is left."""
+    """The error without fp32's own rounding."""
     return 0.0 if error < _NEGLIGIBLE else error
 
 
@@ -184,13 +183,11 @@ def _of(settings: Settings) -> Setting:
 
 
 def _ratio(settings: Settings, error: str) -> float:
-    """An error's energy with the rotation over that without it."""
     without, rotated = errors_at(_of(settings), settings[MAGNITUDE.key])
     return getattr(rotated, error) / getattr(without, error)
 
 
 def _first(settings: Settings, *, is_rotated: bool) -> Quantized:
-    """The first vector, quantized as it is or rotated."""
     setting = _of(settings)
     return setting.one()[is_rotated].quantized(settings[MAGNITUDE.key], setting.spec())
 

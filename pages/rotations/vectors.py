@@ -75,7 +75,7 @@ def panels_of(setting: Setting) -> tuple[dict[str, bytes], tuple[float, float]]:
 
 
 def positions(setting: Setting) -> dict[str, NDArray[Any]]:
-    """The figures of both panels at each magnitude `at`: those of the `panel`, and of the `other` one."""
+    """The figures of both panels at each magnitude `at`."""
     spec, size = setting.spec(), setting.size
     magnitudes = np.arange(MAGNITUDE.low, MAGNITUDE.high + 1)
     columns: dict[str, list[NDArray[Any]]] = {"zeros": [], "largest": [], "edge": []}
@@ -101,7 +101,6 @@ def positions(setting: Setting) -> dict[str, NDArray[Any]]:
 
 @lru_cache(maxsize=FEW)
 def notices(setting: Setting) -> dict[float, str]:
-    """The Notice at each magnitude."""
     places = positions(setting)
     at, zeros = places["at"], places["zeros"]
     words = {}
@@ -135,7 +134,6 @@ def words(setting: Setting) -> dict[str, str]:
 
 
 def show_one(controls: Controls) -> None:
-    """Draw the section "One vector": the outlier's handle is the magnitude's control."""
     draw_cases(controls)
     draw_rotation(controls)
     setting, magnitude = setting_of(controls.value), controls.value(MAGNITUDE)
@@ -218,7 +216,6 @@ def panels(
 
 
 def show_many(controls: Controls) -> None:
-    """Draw the section "Many vectors": histograms of both rotations, without a choice."""
     magnitude = controls.draw(MAGNITUDE)
     size, outliers = int(controls.value(SIZE)), controls.value(COUNT)
     rest, seed = controls.value(REST), controls.value(SEED)

@@ -38,7 +38,6 @@ def past_control(past: Sequence[Past]) -> Choice[int]:
 
 
 def check_of(past: Sequence[Past], number: int) -> Past | None:
-    """The check to show; None where there is none yet."""
     return next((one for one in past if number in (NEWEST, one.number)), None)
 
 

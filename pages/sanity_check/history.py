@@ -24,7 +24,7 @@ class Past:
 
     @property
     def run(self) -> tuple[CheckJob, str]:
-        """A key that tells one run from another: sessions that share a run get equal keys."""
+        """A key of a run: equal for sessions that share it."""
         return self.report.job, self.report.started
 
 
@@ -38,7 +38,7 @@ class History:
         self._count = 0
 
     def follow(self, ticket: Ticket) -> None:
-        """Keep the result of this ticket's check, even if its session is gone by then."""
+        """Keep the result of this ticket's check, even without its session."""
         with self._lock:
             if ticket not in self._open:
                 self._open.append(ticket)
@@ -54,12 +54,11 @@ class History:
 
     @property
     def is_busy(self) -> bool:
-        """True if a check of any session waits or runs."""
         with self._lock:
             return bool(self._open)
 
     def keep(self, end: Final) -> None:
-        """Keep a report, or a partial one. If a report of the run is kept already, the longer one stays."""
+        """Keep a report, or a partial one; of two reports of one run, the longer."""
         with self._lock:
             if isinstance(end, Done) and isinstance(end.row, Report):
                 past = Past(number=self._count + 1, report=end.row)
@@ -79,7 +78,7 @@ _HISTORY = History()
 
 
 def history() -> History:
-    """The one history of this server. Like the queue, it is no st.cache_resource."""
+    """The server's one history: like the queue, it outlives a cleared cache."""
     return _HISTORY
 
 

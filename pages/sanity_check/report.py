@@ -74,7 +74,7 @@ def count(squares: Squares) -> int:
 
 
 def draw_squares(squares: Squares, place: Place) -> None:
-    """Draw the questions that have lines, with their squares: small ones where a projector enlarges them."""
+    """Draw the questions with their squares: small ones, where a projector enlarges them."""
     ink, size = INKS[theme()], "15px" if projected() else "26px"
     rows = "".join(_row(group, lines, ink) for group, lines in squares.items() if lines)
     place.html(f'{_STYLE}<div class="checks" style="color:{ink.text};--side:{size}">{rows}</div>')
@@ -161,7 +161,7 @@ def _draw_speed(report: Report) -> None:
 
 
 def speed_chart(lines: Sequence[Line], ink: Ink) -> Filled:
-    """A bar a line: its share of the recorded rate of this GPU model. Slow ones stand out."""
+    """A bar a line: its share of the recorded rate. Slow ones stand out."""
     parts = [
         Part(
             group=line.name,
@@ -182,7 +182,7 @@ def _rate(line: Line) -> str:
 
 
 def _lacks_a_record(line: Line) -> bool:
-    """True for a rate that has nothing to be compared with; a quantizer's is compared with a copy."""
+    """True for a rate without a record; a quantizer's is compared with a copy."""
     beside_a_copy = any(figure.name == SHARE_OF_COPY for figure in line.figures)
     return bool(line.figures) and line.share is None and not beside_a_copy
 
@@ -238,7 +238,7 @@ def before(lines: int, has_gpu: bool) -> str:
 
 
 def verdict(past: Past) -> str:
-    """The verdict in a sentence, and why where there is no FP8 or the check ended early."""
+    """The verdict, and the reason where there is no FP8 or the check ended early."""
     report = past.report
     why = past.end
     if report.exit_code not in (0, 1) and not why:
@@ -250,7 +250,6 @@ def verdict(past: Past) -> str:
 
 
 def origin(past: Past) -> str:
-    """The GPU that was checked, the kind of check, its date and versions."""
     report = past.report
     facts = report.facts
     on = facts.gpu or ("Triton's interpreter, on the CPU" if facts.interpreted else "no GPU")
@@ -269,7 +268,6 @@ def _ability(ability: Ability) -> str:
 
 
 def no_gpu() -> str:
-    """A sentence on why this server counts no GPU, before anything has run."""
     if "CUDA_VISIBLE_DEVICES" in os.environ:
         return "CUDA_VISIBLE_DEVICES leaves this server no GPU"
     return "nvidia-smi lists no GPU on this server"

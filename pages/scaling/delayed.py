@@ -160,7 +160,7 @@ def strategies(series: Series, history: int, margin: int) -> tuple[Strategy, Str
 
 
 def delayed_spec(series: Series, history: int, margin: int, theme: str) -> Filled:
-    """The picture of delayed scaling, open at the step of the largest overflow, else at the last."""
+    """The picture, open at the step of the largest overflow, else at the last."""
     run = run_delayed(series, ELEMENT, history, margin)
     step = np.arange(FIRST, len(series))
     bits, overflows = run.headroom_bits(series)[FIRST:], run.overflows[FIRST:]

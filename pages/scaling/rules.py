@@ -130,7 +130,7 @@ def show(controls: Controls) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Landing:
-    """One rule over all blocks: amax / scale of each, the share beyond Qmax, and the SQNR."""
+    """One rule over all blocks: amax / scale of each, the share beyond Qmax, the SQNR."""
 
     lands: NDArray[np.float64]
     saturated: float
@@ -185,7 +185,7 @@ def rules_spec(blocks: Blocks, start: float, theme: str, room: int) -> Filled:
 
 
 def _edges(largest: float, low: float, high: float) -> NDArray[np.float64]:
-    """Bin edges even in log2; one is just above the largest value, so that no bin is half beyond it."""
+    """Bin edges even in log2; one lies just above the largest value, so that no bin is half beyond."""
     width = math.log2(high / low) / BINS
     below = math.ceil(math.log2(largest / low) / width)
     above = math.ceil(math.log2(high / largest) / width)

@@ -102,7 +102,7 @@ def show(controls: Controls) -> None:
 
 
 def draw_role(controls: Controls, kind: str) -> str:
-    """Draw the choice of a tensor where the numbers are a recorded layer's, and return it."""
+    """Draw the choice of a tensor where the numbers are a recorded layer's."""
     is_recorded = kind in {recorded.value for recorded in RECORDED}
     return controls.draw(ROLE) if is_recorded else controls.value(ROLE)
 
@@ -115,7 +115,7 @@ def numbers(kind: str, tensor: str, shape: tuple[int, int], seed: int) -> NDArra
 
 
 def percent(share: float) -> str:
-    """A percentage, such as ``12.3%``. A share above 0 never reads as 0, a share below 1 never as all."""
+    """A percentage, such as ``12.3%``. A share above 0 never reads as 0, nor one below 1 as all."""
     if 0 < share < 5e-5:
         return "under 0.01%"
     return "over 99.9%" if 1 - 5e-4 < share < 1 else percent_text(share)
@@ -128,7 +128,7 @@ def _values(window: Window) -> NDArray[np.float64]:
 
 @st.cache_data(max_entries=RESULTS, max_size=BYTES, show_spinner=False)
 def sweep(window: Window) -> tuple[ScaleSweep, ScaleSweep]:
-    """Every scale on the slider, and the amax scale by itself."""
+    """The sweep over the slider's scales, and that of the amax scale."""
     x, format_ = _values(window), FORMATS[window[0]]
     amax_scale = np.abs(x).max() / format_.max
     exact = math.log2(amax_scale)
@@ -138,12 +138,12 @@ def sweep(window: Window) -> tuple[ScaleSweep, ScaleSweep]:
 
 
 def positions(every: ScaleSweep) -> NDArray[np.float64]:
-    """log2 of the slider's scales, rounded to its steps: log2(2**-0.25) is not exact."""
+    """log2 of the slider's scales, on its steps: log2(2**-0.25) is not exact."""
     return np.round(np.log2(every.scale) / STEP) * STEP
 
 
 def presets(window: Window) -> dict[str, float]:
-    """log2 of the scales with a button; that of amax is the slider's next step that holds it."""
+    """log2 of the scales with a button."""
     every, amax = sweep(window)
     return {
         "No scale": 0.0,
@@ -200,7 +200,6 @@ def _largest(name: str) -> str:
 
 @lru_cache(maxsize=RESULTS)
 def notices(window: Window) -> dict[float, str]:
-    """The Notice at each position of the slider."""
     every, amax = sweep(window)
     return {
         float(at): _notice(window[0], every, index, float(amax.sqnr_db[0]))

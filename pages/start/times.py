@@ -39,7 +39,7 @@ _KEY = "start_doors"
 
 @dataclass(frozen=True, kw_only=True)
 class LayerTimes:
-    """Microseconds of some of a layer's matmuls together, in bf16, in the recipe, and for quantizing."""
+    """Microseconds of some of a layer's matmuls together."""
 
     recipe: str
     layer: LayerShape
@@ -60,7 +60,7 @@ class LayerTimes:
 
 
 def layer_times() -> LayerTimes | None:
-    """The layer of this session's newest run on a GPU; else the largest recorded one that has all matmuls."""
+    """The layer of this session's newest GPU run; else the largest whole recorded one."""
     here = [Result(row, Origin.HERE) for row in gpu_queue.session().rows_of(Row) if _is_timed(row)]
     if here:
         return _together([result for result in here if _same(result.row) == _same(here[0].row)])
@@ -98,7 +98,7 @@ def _is_usual(job: GemmJob) -> bool:
 
 
 def _same(row: Row) -> tuple[object, ...]:
-    """The key of a layer on a GPU: rows with equal keys belong together."""
+    """The key of a layer on a GPU."""
     job = row.job
     layer = job.matmul_data.layer(job.m, job.n, job.k)
     return row.machine.name, job.recipe, job.own, layer, job.input, job.cache, job.into, accumulation(job)
@@ -143,7 +143,7 @@ def about_times(times: LayerTimes | None) -> str:
 
 
 def draw_doors(times: LayerTimes | None, ink: Ink, tiles: Mapping[str, str]) -> None:
-    """Draw the three doors; `tiles` are the parameters with which Tile layouts opens."""
+    """Draw the three doors; `tiles` are the parameters of Tile layouts."""
     door = f".st-key-{_KEY} [data-testid='stPageLink']"
     st.html(
         f"<style>{door} a {{ border: 1px solid {ink.mid}; border-radius: 9px; padding: 10px 20px; "

@@ -80,7 +80,7 @@ _ABOVE, _TALL = 8, 27
 
 @dataclass(frozen=True)
 class Scene:
-    """The matmul, the recipe whose formats it has, its scales, and the number in hand."""
+    """The matmul, the recipe of the formats, the scales, and the number in hand."""
 
     matmul: Matmul
     recipe: str
@@ -93,12 +93,10 @@ class Scene:
 
     @property
     def format(self) -> FloatFormat:
-        """The format of A."""
         return self.spec.a.format
 
     @property
     def has_rows(self) -> bool:
-        """True where each row has a window of its own."""
         return self.scales is Scales.ROWS
 
     @property
@@ -144,7 +142,7 @@ def show(controls: Controls) -> None:
 
 
 def at_full_size(controls: Controls) -> dict[str, str]:
-    """The address of this picture on Tile layouts, at the size of the tensors that are drawn there."""
+    """The address of this picture on Tile layouts, at the tensors' full size."""
     return link_params(show="row", recipe=controls.value(RECIPE), matmul=controls.value(MATMUL))
 
 

@@ -54,7 +54,6 @@ def _weight(settings: Settings) -> Path:
 
 
 def winner_of_both_signs(settings: Settings) -> str:
-    """The rounding of the smaller error in the longest sum of terms of both signs."""
     errors = dot_view(settings[FORMAT.key], settings[SEED.key]).zero_mean
     return "nearest" if errors.nearest[-1] < errors.stochastic[-1] else "stochastic"
 

@@ -32,7 +32,7 @@ GAPS, POINTS, FINE_POINTS = 4, 160, 1000
 
 @dataclass(frozen=True, kw_only=True)
 class MeanView:
-    """A sweep to draw, and errors over a finer one: of nearest, and of each variant of the low bits."""
+    """A sweep to draw, and the errors over a finer one."""
 
     values: NDArray[np.float64]
     sweep: Sweep

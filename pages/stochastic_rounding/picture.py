@@ -108,7 +108,7 @@ def decode(name: str, data: bytes) -> GrayPicture:
 
 
 def _open(data: bytes) -> Image.Image:
-    """The file's checked header; its pixels are not unpacked yet."""
+    """The checked header; no pixel is unpacked yet."""
     try:
         image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG"))
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
@@ -128,7 +128,6 @@ def _open(data: bytes) -> Image.Image:
 
 
 def _light(image: Image.Image) -> NDArray[np.float64]:
-    """float64[rows, columns] of the first frame."""
     image.load()
     image = ImageOps.exif_transpose(image)
     if image.mode.startswith("I"):
@@ -163,7 +162,7 @@ def mystery() -> GrayPicture:
 
 
 class Rounded(NamedTuple):
-    """A rounded picture, and its rms errors after each blur from 0 pixels on."""
+    """A rounded picture, and its rms error after each blur."""
 
     picture: Picture
     rms: tuple[float, ...]
@@ -175,7 +174,7 @@ def grid_of(pixels: str, levels: int) -> PixelGrid:
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def rounded(digest: str, _light: Picture, pixels: str, levels: int, seed: int | None = None) -> Rounded:
-    """The picture of this `digest` on a grid of pixel values: by the coins of a seed, or to nearest."""
+    """A picture on a grid of values, by the coins of a seed or to nearest; `digest` is its key."""
     grid = grid_of(pixels, levels)
     if seed is None:
         picture = round_nearest(_light, grid)
@@ -188,7 +187,7 @@ def rounded(digest: str, _light: Picture, pixels: str, levels: int, seed: int | 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def blurred(name: tuple[str | int, ...], _picture: Picture, sigma: int) -> str:
-    """The address of a picture blurred by `sigma` pixels; `name` identifies the picture."""
+    """The address of a blurred picture; `name` is its key."""
     return image_address(to_bytes(blur(_picture.astype(np.float32), sigma)))
 
 
@@ -205,7 +204,7 @@ _BRUSH_GRAY = f"rgb({to_bytes(np.full(3, PAINT)).tolist()})".replace("[", "").re
 
 
 def painted(picture: GrayPicture, strokes: str) -> GrayPicture:
-    """The picture under strokes of light, as `wipe.js` writes them; all other text changes nothing."""
+    """The picture under strokes of light, as `wipe.js` writes them."""
     lines = [re.findall("[0-9a-f]{4}", stroke) for stroke in strokes.split("-")]
     points = [[(int(point[2:], 16), int(point[:2], 16)) for point in line] for line in lines if line]
     if not points:

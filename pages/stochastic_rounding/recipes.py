@@ -58,7 +58,7 @@ class Quantized:
 
 
 def tensor_of(light: Picture, pixel: tuple[int, int], times: int) -> tuple[NDArray[np.float32], NDArray]:
-    """float32[rows, columns]: a picture with a spot of `times` white around `pixel`; and the spot's mask."""
+    """float32[rows, columns]: a picture with a spot around `pixel`, and the spot's mask."""
     rows, columns = np.indices(light.shape)
     is_spot = np.hypot(rows - pixel[0], columns - pixel[1]) <= RADIUS + 0.5
     is_spot &= times > 0
@@ -66,7 +66,6 @@ def tensor_of(light: Picture, pixel: tuple[int, int], times: int) -> tuple[NDArr
 
 
 def operand_of(recipe: str, elements: str) -> Operand:
-    """x in Fprop, as the recipe has it or in e2m1."""
     operand = RECIPES[recipe].operand(MATMULS["fprop"], Side.A)
     if elements != FOUR_BITS:
         return operand
@@ -89,7 +88,7 @@ def quantized(tensor: NDArray[np.float32], is_spot: NDArray, operand: Operand) -
 def pictures(
     digest: str, _light: Picture, pixel: tuple[int, int], times: int, elements: str
 ) -> tuple[str, dict[str, Quantized]]:
-    """The address of the picture of this `digest` with a spot; and the picture out of each recipe."""
+    """The address of a picture with a spot, and the picture out of each recipe; `digest` is its key."""
     tensor, is_spot = tensor_of(_light, pixel, times)
     by_recipe = {recipe: quantized(tensor, is_spot, operand_of(recipe, elements)) for recipe in TILES}
     return image_address(to_bytes(tensor)), by_recipe
@@ -97,7 +96,7 @@ def pictures(
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def scale_map(scales: bytes, shape: tuple[int, int], ramp: tuple[str, ...]) -> str:
-    """The address of a picture of scales, float32 of this shape: a step of the ramp is a power of two."""
+    """The address of a picture of scales, float32: a step of the ramp is a power of two."""
     values = np.frombuffer(scales, np.float32).reshape(shape)
     powers = np.floor(np.log2(np.maximum(values, np.finfo(np.float32).tiny)))
     steps = np.clip(powers - powers.max() + len(ramp) - 1, 0, None).astype(int)

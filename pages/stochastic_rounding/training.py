@@ -57,7 +57,7 @@ def weight_path(name: str, lr: float, pull: Pull, steps: int, bits: int, seed: i
 
 @dataclass(frozen=True, kw_only=True)
 class DotView:
-    """Errors of dot products of terms of one sign, and of both signs. `floor`: nearest's bias."""
+    """Errors of dot products. `floor`: nearest's bias with terms of one sign."""
 
     same_sign: DotErrors
     zero_mean: DotErrors
@@ -114,7 +114,7 @@ def _stop(freeze: Freeze | None) -> str:
 
 
 def _why_frozen(freeze: Freeze | None, name: str) -> str:
-    """The reason why nearest stands still, and a space; empty where it moves or should stand still."""
+    """The reason why nearest stands still where it should not, and a space; else empty."""
     if freeze is None or freeze.half_gap == 0 or freeze.update == 0:
         return ""
     size = "less than" if abs(freeze.update) < freeze.half_gap else "just"
@@ -170,7 +170,7 @@ def _winners(view: DotView) -> str:
 
 
 def first_win(errors: DotErrors) -> int | None:
-    """The least K from which on stochastic's error is smaller; None where nearest's is at the longest K."""
+    """The least K from which on stochastic's error is smaller; None where nearest's is at the end."""
     behind = np.flatnonzero(errors.stochastic >= errors.nearest)
     first = behind[-1] + 1 if behind.size else 0
     return int(errors.terms[first]) if first < errors.terms.size else None

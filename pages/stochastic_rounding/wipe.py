@@ -42,7 +42,6 @@ class Panel:
 
 
 def image_address(pixels: NDArray[np.uint8]) -> str:
-    """uint8[rows, columns] or [rows, columns, 3] as a picture in an address."""
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, "PNG", compress_level=1)
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
@@ -61,7 +60,7 @@ def draw_wipe(
     place: Place | None = None,
     **words: Any,
 ) -> None:
-    """Draw pictures of one `shape`; `names` are those of the versions, `words` more fields for `wipe.js`."""
+    """Draw pictures of one `shape`; `words` are further fields for `wipe.js`."""
 
     def take(move: Mapping[str, Any]) -> None:
         values = {control: move.get(name) for name, control in _CONTROLS.items()}

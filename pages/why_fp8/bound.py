@@ -50,7 +50,7 @@ _FEW = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """y = x · wᵀ with operands of one format: its bytes, and two times that no kernel beats."""
+    """y = x · wᵀ in one format: its bytes, and two times that no kernel beats."""
 
     flop: int
     bytes: int
@@ -133,7 +133,6 @@ def show(controls: Controls) -> None:
 
 @lru_cache(maxsize=64)
 def notices(gpu: str, in_: int, out: int) -> dict[float, str]:
-    """The Notice at each position of the handle."""
     settings = {GPU.key: gpu, IN.key: in_, OUT.key: out}
     return {power: notice(settings | {TOKENS.key: power}) for power in range(TOKENS.high + 1)}
 
@@ -158,7 +157,7 @@ def gain(settings: Mapping[str, Value], rate: Rate) -> float | None:
 
 
 def turn(settings: Mapping[str, Value], rate: Rate = Rate.BF16) -> int:
-    """The fewest tokens with which the tensor cores limit a format, not memory; at most those of TOKENS."""
+    """The fewest tokens with which the tensor cores limit a format; at most those of TOKENS."""
     gpu, layer = card(settings[GPU.key]), layer_of(settings)
 
     def is_turned(tokens: int) -> bool:
@@ -168,7 +167,6 @@ def turn(settings: Mapping[str, Value], rate: Rate = Rate.BF16) -> int:
 
 
 def picture(settings: Mapping[str, Value], start: int, most: int, theme: str, room: int) -> Filled:
-    """The highest speeds for up to 2**most tokens; the slider stands at `start`."""
     gpu, layer = card(settings[GPU.key]), layer_of(settings)
     points = []
     for rate in bounds_of(settings):

@@ -80,7 +80,7 @@ def show(controls: Controls) -> None:
 
 @cache
 def shares() -> dict[str, list[float]]:
-    """The share of gradients that become zero or overflow, by format, at each log2 of the loss scale."""
+    """Shares of gradients that become zero or overflow, by format, at each log2 of the loss scale."""
     every = [np.ldexp(gradients(), k) for k in range(LOSS_SCALE.low, LOSS_SCALE.high + 1)]
     ends = {name: [fates(FORMATS[name], x) for x in every] for name in FORMATS_SHOWN}
     return {name: [one.zero + one.overflow for one in along] for name, along in ends.items()}

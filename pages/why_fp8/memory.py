@@ -141,7 +141,6 @@ def footprints(settings: Settings) -> dict[str, dict[str, int]]:
 
 
 def ratios(settings: Settings) -> dict[str, float]:
-    """Bytes over those of bf16: 1 for bf16, then by the title of each recipe."""
     sizes = {name: sum(pieces.values()) for name, pieces in footprints(settings).items()}
     return {name: size / sizes[BF16] for name, size in sizes.items()}
 
@@ -179,7 +178,7 @@ def footprint(recipe: Recipe | None, layer: LayerShape, moment: str, weights: st
 
 
 def counted_mib(one: Measured) -> float:
-    """The page's own sum for a measured case. The first recipe stands for FP8: a scale a tensor."""
+    """The page's own sum for a measured case; the first recipe has a scale a tensor, as there."""
     recipe = first_recipes()[0] if one.quantized else None
     layer = LayerShape(one.tokens, one.in_, one.out)
     return sum(footprint(recipe, layer, one.moment, one.weights).values()) / MIB
@@ -236,8 +235,6 @@ def _show_cache(controls: Controls) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A step of decoding: bytes for one token of each sequence, and the most tokens per second."""
-
     way: str
     weight_bytes: float
     cache_bytes: float
@@ -249,12 +246,10 @@ class Step:
 
 
 def token_bytes(model: Model, format_: str) -> float:
-    """Bytes of one token in the cache: a key and a value in each layer."""
     return 2 * model.layers * model.kv_heads * model.head_dim * FORMATS[format_].packed_bits / 8
 
 
 def steps(settings: Settings) -> tuple[Step, ...]:
-    """A step in each of WAYS: at the datasheet's bandwidth, all weights and the cache once."""
     model, batch, memory = model_of(settings), settings[BATCH.key], card(settings[GPU.key]).memory_gb_s
     every = []
     for way, (weights, cache) in WAYS.items():
@@ -271,7 +266,7 @@ def cache_share(settings: Settings) -> float:
 
 
 def gains(settings: Settings) -> tuple[float, float]:
-    """Tokens per second over those of bf16: with the cache in fp8, and with both in fp8."""
+    """Tokens per second over those of bf16: with the cache in fp8, with all in fp8."""
     bf16, cache, both = (step.tokens_s for step in steps(settings))
     return cache / bf16, both / bf16
 

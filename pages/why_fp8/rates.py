@@ -67,13 +67,13 @@ def rate(rates: PeakRates, of: Rate, unit: str) -> float | None:
 
 
 def growth() -> tuple[str, float, float]:
-    """The GPU of the highest bf16 rate: its name, and its bf16 and memory rates over the first GPU's."""
+    """The GPU of the highest bf16 rate, and its bf16 and memory rates over the first GPU's."""
     top = max(PEAK_RATES.values(), key=lambda rates: rates.tflop_s[Rate.BF16])
     return top.name, rate(top, Rate.BF16, "first"), top.memory_gb_s / FIRST.memory_gb_s
 
 
 def alike() -> dict[str, PeakRates]:
-    """The GPUs by name; GPUs of equal rates have one entry with all their names."""
+    """One GPU of each set of rates, under the names of all with these rates."""
     same_rates: dict[tuple[float | None, ...], list[PeakRates]] = {}
     for rates in PEAK_RATES.values():
         same_rates.setdefault(tuple(rates.tflop_s[of] for of in SHOWN), []).append(rates)
@@ -81,7 +81,6 @@ def alike() -> dict[str, PeakRates]:
 
 
 def picture(unit: str, theme: str, room: int) -> Filled:
-    """A line for each GPU with the rates of its tensor cores; in units of the first GPU, its memory too."""
     peaks = []
     for names, rates in alike().items():
         its = {of.value: peak for of in SHOWN if (peak := rate(rates, of, unit)) is not None}

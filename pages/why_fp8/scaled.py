@@ -55,10 +55,7 @@ def show(controls: Controls) -> None:
 
 
 def operations(model: Model, context: int) -> dict[str, float]:
-    """Operations per token, forward; the backward pass does twice as many of each.
-
-    Attention is causal: the mean token sees half of the context, itself included.
-    """
+    """Operations per token, forward. The mean token of causal attention sees half the context."""
     return {
         "projections": 2.0 * model.layers * model.projections,
         "attention": 4.0 * model.layers * model.heads * model.head_dim * (context + 1) / 2,

@@ -16,8 +16,6 @@ FILE = TOP / "assets" / "why.toml"
 
 @dataclass(frozen=True, kw_only=True)
 class Model(Sourced):
-    """The sizes of a published decoder."""
-
     name: str
     title: str
     layers: int
@@ -30,12 +28,10 @@ class Model(Sourced):
 
     @property
     def projections(self) -> int:
-        """Weights of a block's Q, K, V and output projections."""
         return 2 * self.width * self.head_dim * (self.heads + self.kv_heads)
 
     @property
     def ffns(self) -> int:
-        """Weights of a block's gate, up and down matmuls."""
         return 3 * self.width * self.ffn
 
     @property
@@ -68,8 +64,6 @@ class Part(Sourced):
 
 @dataclass(frozen=True, kw_only=True)
 class Event(Sourced):
-    """A step of the way from sixteen bits to four."""
-
     bits: int
     title: str
     told: str
@@ -77,8 +71,6 @@ class Event(Sourced):
 
 @dataclass(frozen=True, kw_only=True)
 class Trained(Sourced):
-    """A model that was trained with few bits: billions of weights, trillions of tokens."""
-
     name: str
     bits: int
     billions: float
@@ -113,5 +105,5 @@ def links(entries: Iterable[Sourced]) -> str:
 
 
 def draw_sources(links: str, place: Place | None = None) -> None:
-    """Draw links in small letters: a caption is paler, and its links are hard to read."""
+    """Draw links in small letters: in a caption's paler ones, links are hard to read."""
     (st if place is None else place).markdown(f":small[Sources: {links}.]")

@@ -35,8 +35,6 @@ _ROW, _LINE, _LETTERS = 22.0, 14.0, 15
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """One unit's errors; `evidence` is a key of DASHES."""
-
     name: str
     evidence: str
     errors: tuple[SumError, ...]
@@ -53,7 +51,7 @@ def curves_chart(
     ink: Ink,
     measured: tuple[str, Sequence[SumError]] | None = None,
 ) -> Filled:
-    """The errors `field` (RMS or BIAS) of every curve, and rings for those of a device, `measured`."""
+    """Errors `field` (RMS or BIAS) over K; `measured` has a device's name and its errors."""
     points = [
         (curve.label, curve.evidence, error.k, getattr(error, field))
         for curve in reversed(curves)  # the last line lies on top
@@ -83,7 +81,7 @@ def curves_chart(
 
 
 def _names(curves: Sequence[Curve], field: str, domain: Sequence[float], tall: float) -> dict[str, Any]:
-    """Places of the names: shares of the height from the top, none over another one."""
+    """Places of the names at the lines' ends: shares of the height, without overlap."""
     low, high = (scaled(end, field) for end in domain)
     ends = [tall * (high - scaled(_end(curve, field, domain), field)) / (high - low) for curve in curves]
     narrow = [textwrap.wrap(curve.label, _LETTERS) for curve in curves]
@@ -97,13 +95,12 @@ def _names(curves: Sequence[Curve], field: str, domain: Sequence[float], tall: f
 
 
 def _end(curve: Curve, field: str, domain: Sequence[float]) -> float:
-    """The error at the end of a line; a logarithm has none for 0."""
+    """The error at the end of a line; on a logarithmic axis the last one above 0."""
     errors = [getattr(error, field) for error in reversed(curve.errors)]
     return errors[0] if field == BIAS else next(filter(None, errors), domain[0])
 
 
 def scaled(error: float, field: str) -> float:
-    """An error on its axis: a logarithm, or for a bias a symmetric one."""
     if field == RMS:
         return math.log(error)
     return math.copysign(math.log1p(abs(error) / LINEAR_BELOW), error)
@@ -156,10 +153,7 @@ def _curves(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
 
 
 def _aside(looks: dict[str, Any], shape: alt.Shape, picked: alt.Parameter, ink: Ink) -> list[alt.Chart]:
-    """The names at the ends of the lines, each after its mark, on paper without a grid.
-
-    Vega reports clicks on the layer of the selection, and on marks with a tooltip.
-    """
+    """The names at the lines' ends. Vega reports clicks only on the layer that has the selection."""
 
     def after(pixels: int) -> Any:
         return alt.value(alt.ExprRef(f"{_RIGHT} + {pixels}"))
@@ -191,7 +185,7 @@ def _doublings(**more: Any) -> alt.Scale:
 
 
 def rms_domain(errors: Sequence[float]) -> list[float]:
-    """Whole decades around the errors that are not zero."""
+    """Whole decades around the errors above zero."""
     logs = [math.log10(error) for error in errors if error > 0]
     low, high = (math.floor(min(logs)), math.ceil(max(logs))) if logs else (-1, 0)
     return [10.0**low, 10.0 ** max(high, low + 1)]
@@ -227,7 +221,7 @@ def _error_axis(field: str) -> alt.Y:
 def cost_chart(
     intervals: Sequence[int], errors: Mapping[str, Sequence[float]], room: int, ink: Ink
 ) -> Filled:
-    """The rms errors over the intervals of promotion. The last interval is K itself: one chain."""
+    """The rms errors over the interval of promotion. The last interval is K: one chain."""
     last = intervals[-1]
     prices = [
         {

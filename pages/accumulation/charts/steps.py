@@ -58,7 +58,7 @@ class Bits:
         return cls(digits, lowest, np.where(x == 0, 0, exponent - 1), np.where(x == 0, 0, lowest + last))
 
     def ones(self, exponents: range) -> tuple[NDArray[np.int64], ...]:
-        """The ones among these exponents: indices into the numbers and, last, the exponents."""
+        """Indices into the numbers and, last, exponents of the ones among `exponents`."""
         places = np.array(exponents) - self.lowest[..., None]
         is_within = (places >= 0) & (places < _SIGNIFICAND)
         *where, which = np.nonzero(is_within & (self.digits[..., None] >> np.where(is_within, places, 0) & 1))
@@ -85,7 +85,6 @@ class StepScene:
 
     @cached_property
     def after_cut(self) -> NDArray[np.float64]:
-        """float64[steps, products + 1]: the terms after the cut."""
         return np.stack([step.kept for step in self.steps])
 
     @cached_property
@@ -98,7 +97,7 @@ class StepScene:
 
     @cached_property
     def high(self) -> int:
-        """The exponent above every bit, with a line of room for signs."""
+        """The exponent above every bit and sign."""
         return max(highest(self.steps), highest(self.plain) + PULL if self.plain else 0) + 2
 
     @cached_property
@@ -153,7 +152,6 @@ class StepScene:
 
 
 def highest(steps: Sequence[TracedStep]) -> int:
-    """The exponent of the highest bit of any term, and of any window."""
     terms = np.concatenate([step.terms for step in steps])
     return max([*Bits.of(terms[terms != 0]).top.tolist(), *(step.largest for step in steps)])
 
@@ -182,7 +180,7 @@ def _top(step: TracedStep) -> int:
 
 
 def term_columns(scene: StepScene) -> Columns:
-    """One row a term of a step: the span of its bits, and its parts above and below the cut."""
+    """One row a term of a step: the span of its bits, and its parts at the cut."""
     terms, after_cut, bits = scene.terms, scene.after_cut, scene.bits
     cut = np.array([[step.cut] for step in scene.steps])
     low = np.where(terms == 0, scene.low, np.maximum(bits.bottom, scene.low))
@@ -215,7 +213,7 @@ def term_columns(scene: StepScene) -> Columns:
 
 
 def one_columns(scene: StepScene) -> Columns:
-    """One row a one among the bits: its exponent, and whether it lies above the cut."""
+    """One row a one among the bits."""
     step, column, exponent = scene.bits.ones(range(scene.low, scene.high))
     cut = np.array([step.cut for step in scene.steps])
     return {
@@ -277,7 +275,7 @@ def grid_columns(scene: StepScene) -> Columns:
 
 
 def strip_columns(scene: StepScene) -> Columns:
-    """One row a step, and one before them: the error of the result so far, around its zero line."""
+    """One row a step, and one before them: the error of the result so far."""
     errors = np.array([0.0, *(step.total - step.exact for step in scene.steps)])
     high, low = errors.max(), errors.min()
     zero = scene.strip_top + scene.strip * (high / (high - low) if high > low else 0.5)
@@ -374,7 +372,6 @@ def _y(field: str) -> alt.Y:
 
 
 def _at(x: float, y: float) -> dict[str, Any]:
-    """The place of a mark that does not depend on the data."""
     across = alt.X(datum=x, type="quantitative", scale=alt.Scale(domain=[0, WIDE]), axis=None)
     return {"x": across, "y": alt.value(y)}
 
@@ -391,7 +388,7 @@ def _grid(ink: Ink) -> alt.LayerChart:
 
 
 def _terms(ink: Ink) -> tuple[alt.LayerChart, ...]:
-    """Bars of bits, filled above the cut and empty below it, and their words."""
+    """Bars of bits, filled above the cut and empty below it, with their words."""
     now = (
         alt.Chart()
         .transform_filter(NOW)
@@ -438,7 +435,7 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, ...]:
 
 
 def _ones(ink: Ink) -> alt.LayerChart:
-    """A square for each one among the bits; a second square for one that falls below the cut."""
+    """A square for each one; those below the cut have a second one, which falls."""
     one = f"zero_y - tall * (datum.exponent + 1) + {_DROP}"
     is_kept = alt.when("datum.is_kept || !is_cut").then(alt.value(ink.dot))
     bits = (

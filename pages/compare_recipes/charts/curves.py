@@ -25,7 +25,7 @@ CURVES = tuple((rule, tile) for tile in TILES for rule in RULES)
 
 @dataclass(frozen=True, kw_only=True)
 class SizeCurve:
-    """SQNR of all elements and of the smaller half of them, a point for each extent of a tile."""
+    """SQNR of all elements and of their smaller half, a point an extent."""
 
     every: tuple[Draws, ...]
     small: tuple[Draws, ...]
@@ -44,7 +44,6 @@ def curve_name(rule: str, tile: str) -> str:
 def size_curve(
     rule: str, tile: str, format_name: str, kind: str, seed: int, extents: tuple[int, ...] | None = None
 ) -> SizeCurve:
-    """The curve of one scale rule in tiles of one kind; over all extents by default."""
     bands = drawn_bands(InputKind(kind), seed)
     spec = OperandSpec(format=FORMATS[format_name], tile=line_tile(1), scale_rule=SCALE_RULES[rule])
     operand = Operand(spec=spec, k_is_rows=False)

@@ -23,7 +23,7 @@ ROOM = 0.15
 
 
 def size_chart(curves: Mapping[str, SizeCurve], ink: Ink) -> Filled:
-    """Three panels, a line for each curve; a bar reaches from the worst draw to the best."""
+    """Three panels, a line a curve; a bar reaches from the worst draw to the best."""
     rows = points(curves)
     highest = max(row["sqnr_high"] for row in rows)
     lowest = min(row["sqnr_low"] for row in rows)
@@ -38,13 +38,12 @@ def size_chart(curves: Mapping[str, SizeCurve], ink: Ink) -> Filled:
 
 
 def _span(extents: Sequence[float]) -> list[float]:
-    """The ends of the axis, with room for the other axis' labels at the left and a mark at the right."""
+    """The ends of the axis, with room for labels at the left and a mark at the right."""
     low, high = min(extents), max(extents)
     return [low / (high / low) ** ROOM, high * (high / low) ** END]
 
 
 def points(curves: Mapping[str, SizeCurve]) -> list[Row]:
-    """The mean and the ends of each measure, for each curve and extent."""
     rows = []
     for name, curve in curves.items():
         for every, small in zip(curve.every, curve.small, strict=True):

@@ -62,7 +62,7 @@ class Differences:
 
     @property
     def first(self) -> OperandSpec | None:
-        """The first quantized operand, whose scales the picture has; None where all stay bf16."""
+        """The first quantized operand; None where all stay bf16."""
         operands = (self.recipe.operand(matmul, side) for matmul in MATMULS.values() for side in Side)
         return next((operand.spec for operand in operands if operand is not None), None)
 
@@ -72,7 +72,7 @@ class Differences:
 
     @property
     def others(self) -> int:
-        """The other numbers of x that share one number's scale in Fprop; 0 where x stays bf16."""
+        """The numbers of x that share one's scale in Fprop; 0 where x stays bf16."""
         if self.operand is None:
             return 0
         tile = zip(self.operand.tile, LAYER.of(LayerTensor.X), strict=True)
@@ -80,7 +80,7 @@ class Differences:
 
     @property
     def copy_count(self) -> int:
-        """The quantized copies of x, w and dy that a training step keeps; layouts do not count."""
+        """The quantized copies of x, w and dy in a step; layouts do not count."""
         return sum(map(len, self.copies.values()))
 
     @property
@@ -123,7 +123,6 @@ class _Layout:
 
     @property
     def lefts(self) -> tuple[float, float, float]:
-        """The left ends of the columns."""
         return self.strip[0], self.ruler[0], self.copies
 
     def row(self, index: int, rows: int, height: float) -> tuple[float, float]:
@@ -153,7 +152,6 @@ _LAYOUTS = (_LAPTOP, _TELEPHONE)
 
 
 def table_chart(recipes: Sequence[Differences], ink: Ink, height: float = HEIGHT) -> Filled:
-    """A row a recipe, a column a difference."""
     is_flat = height < FLAT
     words, tiles, boxes, shapes, outlines = _heads(is_flat, ink), [], [], [], []
     for index, one in enumerate(recipes):
@@ -214,7 +212,7 @@ def _table(height: float, ink: Ink) -> alt.LayerChart:
 
 
 def _gold(ink: Ink) -> tuple[alt.Chart, ...]:
-    """The gold number in each recipe, an outline of the tile that shares its scale, the handle's rail."""
+    """The gold number in each recipe, the outline of its tile, the handle's rail."""
     base = marks.on_telephone(alt.Chart(alt.NamedData(OUTLINES)), *marks.CORNERS, "y")
     at = f"datum.x0 + (datum.x1 - datum.x0) / {CORNER[1]}"  # times a column
     first = f"floor({GOLD} / datum.across) * datum.across"
@@ -238,7 +236,7 @@ def _gold(ink: Ink) -> tuple[alt.Chart, ...]:
 
 
 def _outline(one: Differences, ends: Sequence[tuple[float, float]]) -> Row:
-    """The rows of the gold number's tile between the ends of the strip, and the columns of a tile."""
+    """The outline of the gold number's tile in the strip, and a tile's columns."""
     rows, columns = one.grid.extents
     first = GOLD_ROW // rows * rows
     places: Row = {"recipe": one.recipe.name, "across": columns, "has_scale": one.operand is not None}
@@ -252,7 +250,6 @@ def _outline(one: Differences, ends: Sequence[tuple[float, float]]) -> Row:
 
 
 def _stops(strip: Row) -> list[Row]:
-    """The handle's places in the first recipe's strip."""
     stops = []
     for at in range(0, CORNER[1], GOLD_STEP):
         share = (at + 0.5) / CORNER[1]
@@ -380,18 +377,18 @@ def _scales(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink
 
 
 def scale_count(rule: ScaleRule) -> int:
-    """The number of scales from 1 to 4 that a rule can store, both ends included."""
+    """The number of a rule's scales from 1 to 4, both included."""
     return _steps(rule) * round(math.log2(SPAN[1] / SPAN[0])) + 1
 
 
 def scale_values(rule: ScaleRule) -> NDArray[np.float64]:
-    """float64[values]: the scales from 1 to 4 that a rule can store."""
+    """float64[values]: a rule's scales from 1 to 4."""
     steps, at = _steps(rule), np.arange(scale_count(rule))
     return 2.0 ** (at // steps) * (1 + (at % steps) / steps)
 
 
 def _steps(rule: ScaleRule) -> int:
-    """The scales in one octave; the inner ones where there are two levels."""
+    """The scales in one octave; of two levels, the inner ones."""
     return 1 if rule.powers_of_two else 1 << rule.format.mantissa_bits
 
 
@@ -428,10 +425,7 @@ _LINES = {Axis.TOKENS: "token-wise", Axis.IN: "channel-wise", Axis.OUT: "channel
 
 
 def granularity(tensor: LayerTensor, tile: tuple[Extent, Extent]) -> str:
-    """The usual name of a tile on a stored tensor.
-
-    A scale for each token or each channel is called row-wise, too: it belongs to a row of a matmul's operand.
-    """
+    """The usual name of a tile. A row of a matmul's operand is a token or a channel."""
     rows, columns = tile
     if rows is WHOLE and columns is WHOLE:
         return "tensor-wise"

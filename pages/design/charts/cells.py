@@ -82,14 +82,14 @@ def tile_of(number: float) -> tuple[Extent, Extent]:
 
 
 def parts(extent: Extent) -> int:
-    """The number of tiles that a sketch shows along a dim: fewer, the longer they are."""
+    """The tiles that a sketch shows along a dim: fewer, the longer they are."""
     return 1 if extent is WHOLE else max(2, 10 - extent.bit_length())
 
 
 def cells_chart(
     cells: Sequence[Cell], verdicts: Sequence[Verdict], ink: Ink, *, is_flat: bool = False
 ) -> Filled:
-    """The sketch: matmuls side by side, A above B, and below them the verdicts."""
+    """Matmuls side by side, A above B, and below them the verdicts."""
     height = FLAT if is_flat else HEIGHT
     row, columns = (height - HEAD - 24) / 2, list(MATMULS.values())
     tall = row - 84  # two lines of words follow the tiles, three where the strip of formats is one
@@ -152,13 +152,13 @@ def _sketch(height: float, ink: Ink) -> alt.LayerChart:
 
 
 def _cut(cell: Cell, tile: tuple[Extent, Extent] | None) -> tuple[int, int]:
-    """The number of tiles down and across. B is written [K, N]: its K runs down."""
+    """The tiles down and across. B is written [K, N]: its K runs down."""
     down, across = (parts(extent) for extent in tile or (WHOLE, WHOLE))
     return (across, down) if cell.side is Side.B else (down, across)
 
 
 def _stops(cell: Cell, left: float, top: float, tall: float) -> list[Row]:
-    """The handle's place for each tile that it takes: the corner of the first tile."""
+    """The handle's place for each tile: the corner of the first one."""
     return [
         {
             "x0": left + WIDE / across,
@@ -173,7 +173,6 @@ def _stops(cell: Cell, left: float, top: float, tall: float) -> list[Row]:
 
 
 def _strip(cell: Cell, left: float, y: float) -> list[Row]:
-    """The second handle's place for each format of the scale."""
     formats = dict.fromkeys((*SCALE_FORMATS, cell.scale))
     return [
         {
@@ -205,7 +204,7 @@ def _tiles(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[R
 
 
 def _box(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> Row:
-    """A frame: around the operand in the editor, or around the tiles that share an outer scale."""
+    """A frame: around the operand in the editor, or of an outer scale."""
     room = 4 if cell.is_chosen else 2
     return {
         "x0": left - room,

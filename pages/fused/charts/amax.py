@@ -26,8 +26,6 @@ BLOCKS, REACHES, CODES, WORDS = "blocks", "reaches", "codes", "words"
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One tensor. `head` and `verdict` have two lines each."""
-
     head: str
     reach: Reach
     waits: str
@@ -35,7 +33,6 @@ class Panel:
 
 
 def reach_chart(panels: Sequence[Panel], side: int, room: int, ink: Ink) -> Filled:
-    """The panels side by side; a block has `side` rows and `side` columns."""
     blocks, reaches, codes, words = [], [], [], []
     for place, panel in enumerate(panels):
         left = place * (ACROSS + _BETWEEN)

@@ -60,7 +60,6 @@ def legend(roles: Sequence[str], ink: Ink) -> str:
 
 
 def swatches(styles: Mapping[str, str], ink: Ink) -> str:
-    """HTML of words, each beside a field of its style."""
     swatch = "display:inline-block;width:12px;height:12px;margin-right:6px"
     items = "".join(
         f'<span><i style="{swatch};{style}"></i>{words}</span>' for words, style in styles.items()
@@ -71,7 +70,7 @@ def swatches(styles: Mapping[str, str], ink: Ink) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Lane:
-    """One way. A kernel has `start`, `end`, `own` (its time after the end of those before) and FIELDS."""
+    """One way. A kernel has `start`, `end`, `own` (its time without overlap) and FIELDS."""
 
     name: str
     note: str
@@ -158,7 +157,6 @@ def _lanes(ink: Ink) -> alt.LayerChart:
 
 
 def _words(tracks: alt.Chart, ink: Ink) -> list[alt.Chart]:
-    """Names and figures: at the sides of a wide page, above the lanes of a narrow one."""
     wide, narrow = alt.ExprRef(f"{WIDE} ? 1 : 0"), alt.ExprRef(f"{WIDE} ? 0 : 1")
     above = number("above", -24.0)
 
@@ -246,7 +244,7 @@ BARS, POINTS = "bars", "points"
 
 @dataclass(frozen=True, kw_only=True)
 class Quantizer:
-    """A kernel's time. `y` is its row, `name` its input, `ratio` its speed over a copy's."""
+    """A kernel's row `y`, its input `name`, and its speed over a copy's, `ratio`."""
 
     y: int
     name: str
@@ -312,7 +310,7 @@ def _ratios(ink: Ink) -> alt.LayerChart:
 
 
 def words_above(lines: alt.Chart, bar: float, ink: Ink) -> alt.Chart:
-    """The words of each line, from the left edge, above bars of `bar` pixels. `lines` has their places."""
+    """The words of each line above its bar, which is `bar` pixels thick."""
     mark = lines.mark_text(
         align="left", baseline="middle", dy=-bar / 2 - _GAP, fontSize=_FONT, color=ink.text, clip=False
     )

@@ -274,7 +274,6 @@ def _listed(ink: Ink) -> list[alt.Chart]:
 
 
 def _sums(ink: Ink) -> list[alt.Chart]:
-    """The sum along K, exact and of the quantized numbers, the area between them, and the line of K."""
     right = "width - 8"
     across, upward = (
         [alt.ExprRef(end) for end in ends] for ends in ((_SUM_LEFT, right), (_SUM_LOW, _SUM_TOP))
@@ -330,11 +329,11 @@ def _figures(ink: Ink) -> list[alt.Chart]:
 
 
 def _number(value: float) -> float | None:
-    """A number that the browser can write; None for NaN and infinity."""
+    """A number for JSON; None for NaN and infinity."""
     return value if math.isfinite(value) else None
 
 
 def cut(size: int, bands: int) -> list[range]:
-    """`size` elements in `bands` ranges of equal length, the last ones shorter or empty."""
+    """`size` elements in ranges of equal length, the last ones shorter or empty."""
     each = -(-size // bands) if bands else 0
     return [range(min(i * each, size), min((i + 1) * each, size)) for i in range(bands)]

@@ -23,8 +23,6 @@ _ASIDE = 380  # pixels at the right of a wide page: the figures at the bars, and
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """One bar, in microseconds. `quantize_us` is None without a time of quantizing."""
-
     name: str
     mark: Mark
     median_us: float

@@ -38,7 +38,6 @@ class Curve:
 
 
 def curves_chart(at: Sequence[float], panels: Mapping[str, Curve], now: float, ink: Ink) -> Filled:
-    """A panel for each name of one of KINDS; a rule at the reader's magnitude `now`."""
     datasets: dict[str, Columns] = {NOW: {"magnitude": [float(now)]}}
     for name, panel in panels.items():
         datasets[name] = {"magnitude": at, WITHOUT: panel.without, WITH: panel.with_}

@@ -119,7 +119,6 @@ def _up(field: str) -> alt.Y:
 
 
 def _at(i: str) -> str:
-    """A Vega expression for the place of entry `i`."""
     return f"{_X0} + ({i} + 0.5) / size * panel_wide"
 
 
@@ -144,7 +143,7 @@ def _now() -> alt.Chart:
 
 
 def scale_expr(spec: OperandSpec, amax: str) -> str:
-    """A Vega expression for the scale of a tile with amax > 0, by the rules of `fp8core.scales`."""
+    """A Vega expression for a tile's scale, by the rules of `fp8core.scales`; amax > 0."""
     element = spec.format
     log2, top = f"log({amax}) / LN2", f"floor(log({amax}) / LN2 + {_EPSILON})"
     match spec.scale_rule.fit:
@@ -163,7 +162,6 @@ def scale_expr(spec: OperandSpec, amax: str) -> str:
 
 
 def _windows(ink: Ink) -> list[alt.Chart]:
-    """The format's window in each tile, and its part with fewer bits."""
     windows = (
         _entries()
         .transform_aggregate(
@@ -205,7 +203,6 @@ def _grid(ink: Ink) -> list[alt.Chart]:
 
 
 def _share(ink: Ink) -> alt.Chart:
-    """An outlier's share in each number after the rotation."""
     share = (
         _now()
         .transform_filter("datum.panel")
@@ -339,7 +336,7 @@ def _rail() -> alt.Chart:
 
 @dataclass(frozen=True, kw_only=True)
 class Entries:
-    """Entries of many vectors, and their density at `at` and -`at`, from 0 on; None where it is unknown."""
+    """Entries of many vectors; their density at `at`, from 0 on, and at -`at`."""
 
     values: NDArray[np.float64]
     at: NDArray[np.float64]

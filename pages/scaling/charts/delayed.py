@@ -46,7 +46,7 @@ def delayed_chart(amax: NDArray, steps: Mapping[str, NDArray], start: int, ink: 
 
 
 def _names(amax: NDArray, steps: Mapping[str, NDArray]) -> dict[str, list[object]]:
-    """The lines' names: one above the widest gap, the other below the lowest amax."""
+    """The lines' names: above their widest gap, and below the lowest amax."""
     widest, lowest = int(steps["bits"].argmax()), int(amax.argmin())
     at = [int(steps["step"][widest]), lowest]
     return {
@@ -96,7 +96,6 @@ def _along(field: str = "step:Q", **options: object) -> alt.X:
 
 
 def _history(ink: Ink) -> list[alt.Chart]:
-    """The band of the steps that the scale comes from, and the step's own line."""
     here = alt.Chart(alt.NamedData(STEPS)).transform_filter(HERE)
     band = here.transform_calculate(x0="datum.first - 0.5", x1="datum.last + 0.5")
     return [

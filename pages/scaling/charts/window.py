@@ -270,7 +270,7 @@ def panel(*layers: alt.Chart, height: int, title: str | None = None, name: str =
 
 
 def stack(panels: Sequence[Spec], ink: Ink) -> Spec:
-    """Panels one below the other, their vertical axes inside. The hole `start` has the value of START."""
+    """Panels one below the other, their vertical axes inside."""
     bold = {"fontSize": 13, "fontWeight": "bold"}
     return {
         "params": [{"name": START, "value": number("start", 0.0)}],

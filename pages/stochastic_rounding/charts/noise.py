@@ -39,7 +39,6 @@ class Path:
 
 
 def blur_chart(nearest: Sequence[float], noisy: Sequence[float], sigma: int, ink: Ink) -> Filled:
-    """The rms error over the blur in pixels, with a rule at the pictures' own, `sigma`."""
     blurs = list(range(len(nearest)))
     return _blur(ink).filled(
         {
@@ -53,7 +52,7 @@ def blur_chart(nearest: Sequence[float], noisy: Sequence[float], sigma: int, ink
 
 
 def mean_chart(s: Sweep, values: NDArray[np.float64], name: str, ink: Ink) -> Filled:
-    """The mean of round(x) over x, the scatter around it, and nearest's stairs; `values` are the ticks."""
+    """The mean of round(x) over x, the scatter around it, and nearest's stairs."""
     ends = [float(values[0]), float(values[-1])]
     middles = (values[1:] + values[:-1]) / 2
     stairs_x = np.concatenate([values[:1], np.repeat(middles, 2), values[-1:]])
@@ -72,7 +71,6 @@ def mean_chart(s: Sweep, values: NDArray[np.float64], name: str, ink: Ink) -> Fi
 
 
 def weight_chart(path: Path, ink: Ink) -> Filled:
-    """The weight over the steps: not rounded, to nearest, the mean of all runs, a few runs."""
     at = path.step
     series = {EXACT: path.exact, STOCHASTIC: path.mean, NEAREST: path.nearest}
     every = np.concatenate([*series.values(), path.runs.ravel()])
@@ -103,7 +101,6 @@ def dot_chart(
 
 
 def _columns(x: str, lines: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Columns:
-    """Columns `x`, line and y of lines by name, each with its x and its y."""
     sizes = [np.size(at) for at, _ in lines.values()]
     return {
         x: np.concatenate([np.asarray(at, np.float64) for at, _ in lines.values()]),

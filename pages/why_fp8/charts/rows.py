@@ -86,7 +86,6 @@ def _rates(ink: Ink) -> alt.LayerChart:
 
 
 def _words(marks: alt.Chart, ink: Ink) -> list[alt.Chart]:
-    """The value of each rate above its mark, its name below; those of memory beside the mark."""
     is_flat = f"height < {_FLAT}"
     size = alt.ExprRef(f"containerSize()[0] < {NARROW} || {is_flat} ? 12 : 14")
     words = {"fontSize": size, "aria": False}
@@ -116,7 +115,6 @@ _FILL = 0.82
 
 
 def block(boxes: Sequence[Mapping[str, Any]], room: int, ink: Ink) -> Filled:
-    """A box a part of a transformer, the first at the top; its `share` of the work may be None."""
     rows = [
         box
         | {

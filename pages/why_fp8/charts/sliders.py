@@ -90,7 +90,7 @@ def _axes() -> tuple[alt.X, alt.Y]:
 
 
 def _pixels(x: str, y: str) -> tuple[str, str]:
-    """Vega expressions for the tokens and the speed at pixels `x` from the left and `y` from the top."""
+    """Vega expressions for the tokens and the speed at pixel (x, y)."""
     return f"pow(2, most * ({x}) / {_PLOT})", f"high * pow(low / high, ({y}) / height)"
 
 
@@ -191,7 +191,6 @@ def _rail(x: alt.X, y: alt.Y) -> alt.Chart:
 
 
 def _times(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
-    """The two times of each format at the right of a wide picture, as bars with their words."""
     left = f"{_PLOT} + {_NAMES} + 24"
     top = f"{_FIRST_LINE} + {_LINE} * (datum.line + 1.4 * floor(datum.line / 2))"
     start, bar = _pixels(left, f"{top} + {_LINE}")
