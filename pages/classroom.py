@@ -19,7 +19,7 @@ guard()
 asking = answers.asking()
 step = step_control({key: answers.title(place) for key, place in asking.items()})
 controls = Controls(step, LINK)
-chosen = asking.get(controls.value(step)) if is_teacher() else None
+place = asking.get(controls.value(step)) if is_teacher() else None
 
 
 def go_on(place: Place) -> None:
@@ -27,28 +27,28 @@ def go_on(place: Place) -> None:
         controls.preset(step=place.key)
 
 
-view = open_view(answers.question(chosen) if chosen else "What does the class predict?")
+view = open_view(answers.question(place) if place else "What does the class predict?")
 controls.toolbar(st.sidebar)
 if not is_teacher():
     draw_over()
     draw_door()
     end()
-if chosen is not None:
-    ask(chosen)
+if place is not None:
+    ask(place)
 
 if store().trouble:
     view.warning.error(store().trouble)
 draw_corner(controls.draw(LINK))
 with view.notice, st.container(key="class_count"):
-    answers.draw_count(chosen)
+    answers.draw_count(place)
 controls.draw(step, view.sections.container(width=420))
 with view.take_stage(), st.container(key="class_picture"):
-    if chosen is not None:
-        answers.draw_step(chosen, go_on)
+    if place is not None:
+        answers.draw_step(place, go_on)
 with view.below:
-    draw_lead(chosen)
+    draw_lead(place)
     st.header("The plan", anchor=False)
-    draw_plan(chosen)
+    draw_plan(place)
     st.header("Who is where", anchor=False)
     draw_roster()
     st.header("The line for the GPU", anchor=False)

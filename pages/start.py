@@ -3,9 +3,8 @@
 import streamlit as st
 
 from pages.kit.address import foreign, frame_parameters
-from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
-from pages.kit.shell import guard, theme
+from pages.kit.shell import guard, page_ink
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 from pages.start import window
@@ -25,7 +24,7 @@ controls.toolbar(st.sidebar)
 window.show(controls)
 times = layer_times()
 with view.below:
-    draw_doors(times, INKS[theme()], window.at_full_size(controls))
+    draw_doors(times, page_ink(), window.at_full_size(controls))
 draw_text(INTRODUCTION, view.know)
 view.know.markdown(window.about_numbers())
 view.know.caption(about_times(times))

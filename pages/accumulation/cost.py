@@ -17,7 +17,6 @@ from pages.accumulation.charts.curves import cost_chart
 from pages.accumulation.data import errors_by_interval, lengths
 from pages.accumulation.facts import CHAIN, LONGEST_K, PROMOTED, percent
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
@@ -28,12 +27,12 @@ from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.origins import VERSIONS
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import markdown_table
 from pages.kit.view import here
 
 OPERANDS = "e4m3"
-COMPARED = (TermKind.SAME_SIGN, TermKind.ZERO_MEAN)
+KINDS = (TermKind.SAME_SIGN, TermKind.ZERO_MEAN)
 PROMOTION = (
     "**Promotion** takes a partial sum out of the tensor core after a fixed number of products, adds it to "
     "an fp32 register, and starts the chain again from 0. c stays small, so the cut stays low. A promotion "
@@ -63,10 +62,10 @@ MEASURED = (
 def show(controls: Controls) -> None:
     know = here().know
     longest, seed = controls.draw(LONGEST_K, here().control), controls.draw(SEED)
-    calls = [Call(errors_by_interval, (CHAIN, kind.value, OPERANDS, longest, seed)) for kind in COMPARED]
+    calls = [Call(errors_by_interval, (CHAIN, kind.value, OPERANDS, longest, seed)) for kind in KINDS]
     answer = computed("accumulation_cost", longest, calls, label="Promoting at every interval")
     if answer is not None:
-        titles = (TERM_NOTES[kind].title for kind in COMPARED)
+        titles = (TERM_NOTES[kind].title for kind in KINDS)
         _draw_benefit(dict(zip(titles, answer.parts, strict=True)), answer.arguments)
     st.header("What it took on a GPU")
     gemm_results.draw_bad_lines()
@@ -82,14 +81,14 @@ def show(controls: Controls) -> None:
 
 def _draw_benefit(errors: Mapping[str, Sequence[float]], longest: int) -> None:
     intervals, usual = lengths(longest), ACCUMULATORS[PROMOTED].promotion
-    of_one_sign = dict(zip(intervals, errors[TERM_NOTES[COMPARED[0]].title], strict=True))
+    of_one_sign = dict(zip(intervals, errors[TERM_NOTES[KINDS[0]].title], strict=True))
     often, never = intervals[0], of_one_sign[longest]
     draw_notice(
         f"Promoted every {usual} products, sums of {longest:,} numbers of one sign are "
         f"**{short(never / of_one_sign[usual], 2)} times as exact** as in one chain."
     )
     draw_chart(
-        cost_chart(intervals, errors, room(), INKS[theme()]),
+        cost_chart(intervals, errors, room(), page_ink()),
         key="accumulation_cost",
         is_rigid=True,
         alt=f"rms error of sums of {longest:,} products over the promotion interval, for both kinds of "

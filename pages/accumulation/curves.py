@@ -9,13 +9,12 @@ from pages.accumulation.charts.curves import Curve, curves_chart
 from pages.accumulation.data import NEVER, SUMS, Errors, errors, unit_of
 from pages.accumulation.facts import BIAS, CHAIN, ERROR, LONGEST_K, OPERANDS, RMS, draw_numbers, percent, side
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.view import here
 
 # A share of the rms error: beyond it, the error has one direction.
@@ -53,7 +52,7 @@ def show(controls: Controls) -> None:
     word = {RMS: "rms error", BIAS: "signed error"}[field]
     ends = (f"{unit.title} {percent(getattr(one[-1], field))}" for unit, one in by_unit.items())
     draw_chart(
-        curves_chart(curves, field, room(), INKS[theme()]),
+        curves_chart(curves, field, room(), page_ink()),
         key="accumulation_curves",
         is_rigid=True,
         alt=f"{word} over K up to {longest:,}, at the end: {'; '.join(ends)}",

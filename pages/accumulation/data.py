@@ -91,7 +91,7 @@ class Check:
     seconds: float
 
 
-def checked(path: str, stamp: int, bits_off: int) -> Check:
+def check_vectors(path: str, stamp: int, bits_off: int) -> Check:
     """Run the models over a file of vectors, with `bits_off` fraction bits more than the unit has.
 
     `stamp`, the file's time, makes the call new. Raises ValueError for vectors of an unknown unit.
@@ -109,7 +109,7 @@ def checked(path: str, stamp: int, bits_off: int) -> Check:
     versions = [f"{name} {machine[name]}" for name in ("torch", "triton") if name in machine]
     return Check(
         where=", ".join([machine["gpu"], machine["date"], *versions]),
-        operations={models[name].title: counted for name, counted in counts.items() if counted[1]},
+        operations={models[name].title: numbers for name, numbers in counts.items() if numbers[1]},
         seconds=time.perf_counter() - began,
     )
 

@@ -47,7 +47,7 @@ UNIT = Choice(
     style=ChoiceStyle.SELECT,
     help="The units whose steps align all terms to one exponent. The others are under “Error against K”.",
 )
-_MULTIPLIED = {
+_OPERANDS = {
     name
     for unit in ACCUMULATORS.values()
     if unit.evidence is not Evidence.DEFINITION
@@ -56,11 +56,11 @@ _MULTIPLIED = {
 OPERANDS = Choice(
     key="operands",
     label="Format of a and b",
-    options=format_options(lambda format_: format_.name in _MULTIPLIED),
+    options=format_options(lambda format_: format_.name in _OPERANDS),
     default="e4m3",
     style=ChoiceStyle.SELECT,
 )
-K_STEPPED = Choice(
+TRACE_K = Choice(
     key="sum_k",
     label="K, products in all",
     options={k: str(k) for k in (SHORTEST << power for power in range(1, 5))},
@@ -105,7 +105,7 @@ PROBE = Choice(
     style=ChoiceStyle.SELECT,
 )
 
-CONTROLS = (SHOW, TERMS, SEED, UNIT, OPERANDS, K_STEPPED, START, STEP, ERROR, LONGEST_K, MODEL_BITS, PROBE)
+CONTROLS = (SHOW, TERMS, SEED, UNIT, OPERANDS, TRACE_K, START, STEP, ERROR, LONGEST_K, MODEL_BITS, PROBE)
 
 
 def draw_numbers(controls: Controls, place: Place | None = None) -> str:
@@ -116,7 +116,7 @@ def draw_numbers(controls: Controls, place: Place | None = None) -> str:
     return terms
 
 
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _GAP = "\N{NO-BREAK SPACE}"
 
 
@@ -126,8 +126,8 @@ def percent(share: float) -> str:
     if value == 0 or abs(value) >= 1e-3:
         return percent_text(share, 2)
     exponent = math.floor(math.log10(abs(value)))
-    raised = str(exponent).translate(_RAISED)
-    return f"{short(value / 10**exponent, 2)}{_GAP}·{_GAP}10{raised}%"
+    power = str(exponent).translate(_SUPERSCRIPTS)
+    return f"{short(value / 10**exponent, 2)}{_GAP}·{_GAP}10{power}%"
 
 
 def apart(x: float, y: float) -> tuple[str, str]:
@@ -149,7 +149,7 @@ def start_of(power: int) -> float:
 
 
 def _cut_count(settings: Settings) -> int:
-    product = (settings[control.key] for control in (UNIT, TERMS, OPERANDS, K_STEPPED, SEED))
+    product = (settings[control.key] for control in (UNIT, TERMS, OPERANDS, TRACE_K, SEED))
     return cut_short(traced(*product, start_of(settings[START.key])))
 
 
@@ -164,7 +164,7 @@ def chain_side(settings: Settings) -> str:
 
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
-    "k": lambda settings: settings[K_STEPPED.key],
+    "k": lambda settings: settings[TRACE_K.key],
     "longest_k": lambda settings: settings[LONGEST_K.key],
     "fraction_bits": lambda settings: ACCUMULATORS[settings[UNIT.key]].fraction_bits,
     "chain_fraction_bits": lambda _: ACCUMULATORS[CHAIN].fraction_bits,
@@ -173,7 +173,7 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "products_a_step": lambda settings: ACCUMULATORS[settings[UNIT.key]].fused_products,
     "promotion": lambda _: ACCUMULATORS[PROMOTED].promotion,
     "cut_count": _cut_count,
-    "cut_share": lambda settings: _cut_count(settings) / settings[K_STEPPED.key],
+    "cut_share": lambda settings: _cut_count(settings) / settings[TRACE_K.key],
     "chain_error": lambda settings: _last(settings).rms,
     "chain_bias": lambda settings: abs(_last(settings).bias),
     "chain_side": chain_side,

@@ -11,10 +11,10 @@ from pages.accumulation.charts.steps import LARGEST_START, PULL, PULL_RAIL, Step
 from pages.accumulation.charts.steps import STEP as SLIDER
 from pages.accumulation.data import cut_short, traced
 from pages.accumulation.facts import (
-    K_STEPPED,
     OPERANDS,
     START,
     STEP,
+    TRACE_K,
     UNIT,
     apart,
     draw_numbers,
@@ -24,23 +24,22 @@ from pages.accumulation.facts import (
 )
 from pages.kit.chart import room
 from pages.kit.chart_slider import chart_with_slider, with_slider
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.stage.hand import Hand
 from pages.kit.view import here
 
-PULLED = Hand(label="What c starts with", way="up", rail=PULL_RAIL)
+C_HAND = Hand(label="What c starts with", way="up", rail=PULL_RAIL)
 
 
 def show(controls: Controls) -> None:
     unit = ACCUMULATORS[controls.draw(UNIT, here().control)]
     terms, seed = draw_numbers(controls), controls.draw(SEED)
     operands = controls.draw(OPERANDS, options={name: OPERANDS.options[name] for name in unit.operands})
-    product = (unit.name, terms, operands, controls.draw(K_STEPPED), seed)
+    product = (unit.name, terms, operands, controls.draw(TRACE_K), seed)
     plain = traced(*product)
     most = min(LARGEST_START, highest(plain) + PULL)
     start = controls.draw(START, options={one: START.options[one] for one in START.options if one <= most})
@@ -48,12 +47,12 @@ def show(controls: Controls) -> None:
     # A unit that promotes adds the start in fp32: its c begins at 0.
     pulls = {"start": start, "plain": plain} if unit.promotion is WHOLE else {}
     draw_notice(notice(steps, "start" in pulls and start > highest(plain)))
-    scene, ink = StepScene(steps, room(), **pulls), INKS[theme()]
+    scene, ink = StepScene(steps, room(), **pulls), page_ink()
     place = chart_with_slider(
         controls,
         STEP,
         name="accumulation_steps",
-        inputs=(product, theme()),
+        inputs=(product, page_ink()),
         at=controls.within(STEP, high=len(steps)),
         spec_at=lambda start: with_slider(steps_chart(scene, start, ink), SLIDER, start),
         alt_at=lambda start: alt_text(unit, steps, start),
@@ -61,7 +60,7 @@ def show(controls: Controls) -> None:
         hand=Hand(label="Products added", play="add along K"),
     )
     with place:
-        PULLED.mount(
+        C_HAND.mount(
             "hand_accumulation_start", at=start, on_change=lambda at: controls.preset(**{START.key: int(at)})
         )
     know = here().know

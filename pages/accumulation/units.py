@@ -9,11 +9,10 @@ from fp8core.tiles import WHOLE
 from kernels.paths import VECTORS
 from kernels.probe.sweep import ProbeJob, ProbeRow, swept
 from pages.accumulation.charts.curves import RMS, Curve, curves_chart
-from pages.accumulation.data import Errors, checked, errors_of_operation, lengths
+from pages.accumulation.data import Errors, check_vectors, errors_of_operation, lengths
 from pages.accumulation.facts import CHAIN, LONGEST_K, MODEL_BITS, OPERANDS, PROBE, draw_numbers, percent
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.bars import Bar, bars
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call, pool
@@ -22,7 +21,7 @@ from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import markdown_table
 from pages.kit.view import here
 
@@ -64,7 +63,7 @@ def show(controls: Controls) -> None:
 def _draw_vectors(controls: Controls) -> None:
     off = controls.draw(MODEL_BITS, here().control)
     files = sorted(VECTORS.glob("*.npz"))
-    calls = [Call(checked, (str(file), file.stat().st_mtime_ns, off)) for file in files]
+    calls = [Call(check_vectors, (str(file), file.stat().st_mtime_ns, off)) for file in files]
     answer = computed("accumulation_vectors", off, calls, label="Comparing every captured output")
     for check in answer.parts if answer else ():
         equal, outputs = (sum(each) for each in zip(*check.operations.values(), strict=True))
@@ -78,7 +77,7 @@ def _draw_vectors(controls: Controls) -> None:
             for title, (same, of) in check.operations.items()
         ]
         draw_chart(
-            bars(lines, dict.fromkeys(lines[0].pieces, ""), "% of the outputs", room(), INKS[theme()]),
+            bars(lines, dict.fromkeys(lines[0].pieces, ""), "% of the outputs", room(), page_ink()),
             key=f"accumulation_units_{check.where}",
             is_rigid=True,
             alt="Outputs that the model gives bit for bit: "
@@ -157,7 +156,7 @@ def _draw_predicted(job: ProbeJob, row: ProbeRow | None, errors: Errors) -> None
     if row is not None:
         rings = f"{row.machine.name}, {row.date}", row.points
         alt += f"; measured {percent(row.points[-1].rms)}"
-    spec = curves_chart([line], RMS, room(), INKS[theme()], rings)
+    spec = curves_chart([line], RMS, room(), page_ink(), rings)
     draw_chart(spec, key="accumulation_measured", is_rigid=True, alt=alt)
 
 

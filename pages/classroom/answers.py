@@ -87,17 +87,18 @@ def draw_step(place: Place, go_on: Callable[[Place], None]) -> None:
 
 def _draw_moves(place: Place, vote: Round) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        seen = (place.key, vote.number)
-        st.button("Reveal the truth", key="class_truth", type="primary", on_click=_reveal, args=seen)
+        of_vote = (place.key, vote.number)
+        st.button("Reveal the truth", key="class_truth", type="primary", on_click=_reveal, args=of_vote)
         if vote.number < ROUNDS:
-            st.button("Vote again", key="class_again", on_click=_vote_again, args=seen, help=AGAIN)
+            st.button("Vote again", key="class_again", on_click=_vote_again, args=of_vote, help=AGAIN)
 
 
 def _draw_truth(place: Place, vote: Round, truth: Fact) -> None:
     st.markdown(filled(place.step.predict.reveal, place.step.settings(is_locked=True), truth))
-    given = [one for one in store().answers() if one.step == place.key and one.class_number == store().number]
+    number, answers = store().number, store().answers()
+    answers = [one for one in answers if one.step == place.key and one.class_number == number]
     for number in range(1, vote.number + 1):
-        right = [one.is_right for one in given if one.round == number]
+        right = [one.is_right for one in answers if one.round == number]
         when = "" if vote.number == 1 else "Before talking, " if number == 1 else "After talking, "
         st.caption(f"{when}{sum(right)} of {len(right)} answers are right.")
 
@@ -106,8 +107,8 @@ def _draw_next(place: Place, go_on: Callable[[Place], None]) -> None:
     after, plan = place, library().plan(store().plan)
     while (after := library().moved(after, 1, plan)) is not None:
         if after.step.predict is not None:
-            said = f"Next: {after.step.title}"
-            if st.button(said, key="class_next", type="primary", on_click=go_on, args=(after,)):
+            label = f"Next: {after.step.title}"
+            if st.button(label, key="class_next", type="primary", on_click=go_on, args=(after,)):
                 st.rerun()
             return
 
@@ -115,14 +116,14 @@ def _draw_next(place: Place, go_on: Callable[[Place], None]) -> None:
 AGAIN = "Let the class talk, then answer once more. Both votes are kept."
 
 
-def _reveal(step: str, seen: int) -> None:
+def _reveal(step: str, number: int) -> None:
     if is_teacher():
-        store().reveal(step, seen)
+        store().reveal(step, number)
 
 
-def _vote_again(step: str, seen: int) -> None:
+def _vote_again(step: str, number: int) -> None:
     if is_teacher():
-        store().vote_again(step, seen)
+        store().vote_again(step, number)
 
 
 HEAD = ("class", "step", "round", "answer", "right", "time", "student")

@@ -38,18 +38,18 @@ def draw_door() -> None:
         with st.form("class_door", border=False, enter_to_submit=True):
             st.text_input("Token", key=TOKEN_KEY, type="password", max_chars=100, autocomplete="off")
             st.form_submit_button("Open the teacher's view", key="class_enter", on_click=_enter)
-        if refused := st.session_state.pop(_REFUSED_KEY, None):
-            st.error(refused)
+        if refusal := st.session_state.pop(_REFUSED_KEY, None):
+            st.error(refusal)
         else:
             st.caption(ASKS)
     here().know.markdown(KNOW)
 
 
 def _enter() -> None:
-    refused = shared().enter(st.session_state.get(TOKEN_KEY, ""), visitor())
+    refusal = shared().enter(st.session_state.get(TOKEN_KEY, ""), visitor())
     st.session_state[TOKEN_KEY] = ""
-    st.session_state[_REFUSED_KEY] = refused
-    if refused is None:
+    st.session_state[_REFUSED_KEY] = refusal
+    if refusal is None:
         st.session_state.pop(OVER_KEY, None)
         store().open(True)
 

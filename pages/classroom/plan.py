@@ -33,13 +33,13 @@ def draw_plan(present: Place | None) -> None:
     if plan is None:
         st.caption("With a plan, “Next” leads the class through its steps and skips all others.")
         return
-    passed = 0
+    minute = 0
     for place in lessons.places:
         if place.key not in plan.steps:
             continue
         minutes = plan.steps[place.key]
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption(f"{passed} min", width=64)
+            st.caption(f"{minute} min", width=64)
             st.page_link(
                 f"pages/{place.step.page}.py",
                 label=f"**{title(place)}**" if place == present else title(place),
@@ -47,12 +47,12 @@ def draw_plan(present: Place | None) -> None:
                 width="content",
             )
             st.caption(count(minutes, "minute"), width="content")
-        passed += minutes
+        minute += minutes
     st.caption(skipped(lessons, plan))
 
 
 def skipped(lessons: Library, plan: Plan) -> str:
-    left = []
+    skips = []
     for chapter in lessons.chapters:
         numbers = [
             str(place.number)
@@ -60,10 +60,10 @@ def skipped(lessons: Library, plan: Plan) -> str:
             if place.chapter is chapter and place.key not in plan.steps
         ]
         if len(numbers) == len(chapter.steps):
-            left.append(chapter.title)
+            skips.append(chapter.title)
         elif numbers:
-            left.append(f"{chapter.title} {', '.join(numbers)}")
-    return f"Skipped: {'; '.join(left).rstrip('?')}."
+            skips.append(f"{chapter.title} {', '.join(numbers)}")
+    return f"Skipped: {'; '.join(skips).rstrip('?')}."
 
 
 def _follow() -> None:

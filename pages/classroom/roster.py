@@ -5,9 +5,8 @@ from collections import defaultdict
 import streamlit as st
 
 from kernels.worker.jobs import InLine
-from pages.classroom.answers import draw_export
+from pages.classroom.answers import draw_export, title
 from pages.classroom.door import OVER_KEY, is_teacher
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.classroom.answers import POLL_S
 from pages.kit.classroom.shared import shared, visitor
@@ -15,7 +14,7 @@ from pages.kit.classroom.store import store
 from pages.kit.gemm.queue_panel import Workers, in_words
 from pages.kit.lesson.library import Place, library
 from pages.kit.lesson.prediction import truth_is_out
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import grid
 from pages.kit.view import warning_place
 
@@ -79,17 +78,17 @@ def _end() -> None:
 
 def summary() -> str:
     """The present class in figures, as the end of a sentence."""
-    given = [one for one in store().answers() if one.class_number == store().number]
-    steps = count(len({one.step for one in given}), "question")
-    students = count(len({one.student for one in given}), "student")
-    return f"{students} gave {count(len(given), 'answer')} to {steps}"
+    answers = [one for one in store().answers() if one.class_number == store().number]
+    steps = count(len({one.step for one in answers}), "question")
+    students = count(len({one.student for one in answers}), "student")
+    return f"{students} gave {count(len(answers), 'answer')} to {steps}"
 
 
 def draw_over() -> None:
     """Draw the figures and the answers of the class that this teacher has ended."""
-    if said := st.session_state.get(OVER_KEY):
+    if words := st.session_state.get(OVER_KEY):
         with warning_place(), st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**The class is over:** {said}.", width="content")
+            st.markdown(f"**The class is over:** {words}.", width="content")
             draw_export()
 
 
@@ -112,7 +111,7 @@ def draw_roster() -> None:
         st.caption("Nobody is in the lesson yet.")
         return
     shows_names = st.toggle("Show who", key="class_names")
-    st.html(grid(*_table(by_step, numbers, set(here), shows_names), INKS[theme()], names=1 + shows_names))
+    st.html(grid(*_table(by_step, numbers, set(here), shows_names), page_ink(), names=1 + shows_names))
 
 
 def _table(
@@ -124,8 +123,9 @@ def _table(
         place = order.get(step)
         who = sorted(by_step[step], key=numbers.__getitem__)
         names = [", ".join(student(numbers[one]) for one in who)] if shows_names else []
-        title = f"{place.words}: {place.step.title}" if place else step
-        rows.append([title, *names, str(len(who)), str(sum(one in here for one in who))])
+        rows.append(
+            [title(place) if place else step, *names, str(len(who)), str(sum(one in here for one in who))]
+        )
     return ["Step", *(["Who"] if shows_names else []), "Students", "Page open"], rows
 
 
@@ -139,7 +139,7 @@ def draw_line(workers: Workers) -> None:
         st.caption("Nobody waits, and nothing runs.")
         return
     rows = [[one.job.title, in_words(one.state), who(one)] for one in line[:_SHOWN]]
-    st.html(grid(["Run", "State", "Asked by"], rows, INKS[theme()], names=3))
+    st.html(grid(["Run", "State", "Asked by"], rows, page_ink(), names=3))
     if len(line) > _SHOWN:
         st.caption(f"{len(line) - _SHOWN} more wait.")
 

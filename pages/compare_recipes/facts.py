@@ -49,9 +49,9 @@ NUMBER = Whole(key="differ_number", label="Column of the gold number", low=0, hi
 CONTROLS = (SHOW, WHICH, COMPARED, OWN, INPUT, SEED, FORMAT, NUMBER)
 
 
-def shown_recipes(which: str, compared: list[str]) -> tuple[str, ...]:
+def shown_recipes(which: str, names: list[str]) -> tuple[str, ...]:
     if which == CHOSEN:
-        return tuple(compared)
+        return tuple(names)
     return tuple(recipe.name for recipe in by_family()[Family[which.upper()]])
 
 

@@ -8,14 +8,13 @@ from pages.compare_recipes.charts.curves import CURVES, LINE, SizeCurve, curve_n
 from pages.compare_recipes.charts.size import size_chart
 from pages.compare_recipes.facts import FORMAT, INPUT
 from pages.kit.chart import draw_chart
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import percent_text, short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.view import here, stage
 
 KEY = "differences_size"
@@ -36,7 +35,7 @@ def show(controls: Controls) -> None:
     draw_notice(notice(curves))
     rule = INPUT_NOTES[InputKind(kind)].rule
     draw_chart(
-        size_chart(curves, INKS[theme()]),
+        size_chart(curves, page_ink()),
         place=chart,
         key=KEY,
         alt=f"{format_name}: SQNR, the error of the smaller half and the bits over k; {'; '.join(curves)}",

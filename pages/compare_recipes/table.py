@@ -24,13 +24,12 @@ from pages.compare_recipes.facts import CHOSEN, COMPARED, INPUT, NUMBER, WHICH, 
 from pages.kit.chart import Clicks, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.hand import RAIL
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import OWN, SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.stage.hand import Hand
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
@@ -45,11 +44,11 @@ IDEA = (
 def show(controls: Controls) -> None:
     view = here()
     which = controls.draw(WHICH, view.control)
-    compared = controls.value(COMPARED)
+    names = controls.value(COMPARED)
     if which == CHOSEN:
-        compared = controls.draw(COMPARED) or COMPARED.default
+        names = controls.draw(COMPARED) or COMPARED.default
     kind, seed = controls.draw(INPUT), controls.draw(SEED)
-    keys, missing = keys_of(shown_recipes(which, compared), controls.value(OWN))
+    keys, missing = keys_of(shown_recipes(which, names), controls.value(OWN))
     if missing:
         st.warning(plain(missing))
     keys = keys or tuple(COMPARED.default)
@@ -60,11 +59,11 @@ def show(controls: Controls) -> None:
         controls,
         NUMBER,
         name="differences_table",
-        inputs=(keys, kind, seed, theme(), height),
+        inputs=(keys, kind, seed, page_ink(), height),
         at=controls.value(NUMBER),
-        spec_at=lambda at: with_slider(table_chart(recipes, INKS[theme()], height), GOLD, at),
+        spec_at=lambda at: with_slider(table_chart(recipes, page_ink(), height), GOLD, at),
         alt_at=lambda _: (
-            f"{described(recipes)}. A click on tiles or copies opens Tile layouts, one on scales Scaling."
+            f"{alt_text(recipes)}. A click on tiles or copies opens Tile layouts, one on scales Scaling."
         ),
         is_rigid=True,
         hand=Hand(label="A number of x, in each recipe", grips=((GOLD, RAIL),)),
@@ -111,7 +110,7 @@ def _many(number: int) -> str:
     return f"{number / 1e6:.1f} million" if number >= 1e6 else f"{number:,}"
 
 
-def described(recipes: Sequence[Differences]) -> str:
+def alt_text(recipes: Sequence[Differences]) -> str:
     sentences = []
     for one in recipes:
         operands = [(FPROP.operand(side), one.recipe.operand(FPROP, side)) for side in Side]

@@ -25,11 +25,11 @@ from kernels.gemm.plan import plan_gemm
 from kernels.gemm.variants import VARIANTS
 from kernels.measure.jobs import LAYER
 from pages.design.draft import CELL, CELL_KEYS
-from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import bytes_text, short, span, stored_tile
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import grid, note
 from pages.kit.view import know
 
@@ -48,14 +48,14 @@ class Verdict:
 def verdict(spec: MatmulSpec, k: int) -> Verdict:
     """Do the scales of a matmul over k products leave the sum, and how?"""
     unit = spec.accumulator
-    quantized = {side: operand for side in Side if (operand := spec.operand(side)) is not None}
-    if not quantized:
+    operands = {side: operand for side in Side if (operand := spec.operand(side)) is not None}
+    if not operands:
         return Verdict(True, "no scale", "Both operands stay bf16 and have no scale.")
-    names = {side: _BF16 if side not in quantized else quantized[side].format for side in Side}
+    names = {side: _BF16 if side not in operands else operands[side].format for side in Side}
     if all(format_.name in unit.operands for format_ in names.values()):
         return _of_codes(spec, unit, k)
     if _BF16.name in unit.operands:
-        return _of_bf16(spec, quantized)
+        return _of_bf16(spec, operands)
     side, format_ = next((s, f) for s, f in names.items() if f.name not in unit.operands)
     return Verdict(
         False,
@@ -74,17 +74,17 @@ def _of_codes(spec: MatmulSpec, unit: Accumulator, k: int) -> Verdict:
     if unit.step is Step.SCALED_GROUPS:
         return Verdict(True, "in the unit", f"{unit.title} multiplies the scales itself, group by group.")
     stretches = summed_stretches(k, unit.promotion, spec.extent(Side.A), spec.extent(Side.B))
-    broken = next((part for part in stretches if not part.scale_leaves_sum), None)
-    if broken is None:
+    split = next((part for part in stretches if not part.scale_leaves_sum), None)
+    if split is None:
         return Verdict(
             True,
             f"yes, every {unit.promotion}",
             f"The sum leaves the tensor core every {unit.promotion} products, and no scale changes in "
             "between. Each partial sum is multiplied by its scales, and these are added in fp32.",
         )
-    side = Side.B if broken.a_constant else Side.A
+    side = Side.B if split.a_constant else Side.A
     extent = spec.extent(side)
-    stretch = "all of K" if unit.promotion is WHOLE else f"k = {span(broken.k)}"
+    stretch = "all of K" if unit.promotion is WHOLE else f"k = {span(split.k)}"
     return Verdict(
         False,
         "no",
@@ -94,8 +94,8 @@ def _of_codes(spec: MatmulSpec, unit: Accumulator, k: int) -> Verdict:
     )
 
 
-def _of_bf16(spec: MatmulSpec, quantized: dict[Side, OperandSpec]) -> Verdict:
-    formats = " or ".join(sorted({operand.format.name for operand in quantized.values()}))
+def _of_bf16(spec: MatmulSpec, operands: dict[Side, OperandSpec]) -> Verdict:
+    formats = " or ".join(sorted({operand.format.name for operand in operands.values()}))
     short, how = "before the sum", "each code is made bf16 with its scale before it is multiplied"
     if not spec.extents_along_k:
         short = "yes, once"
@@ -238,7 +238,7 @@ def runs(line: str) -> dict[str, tuple[Answer, ...]]:
 
 
 def show_cost(recipe: Recipe, line: str) -> None:
-    ink, of = INKS[theme()], facts(line)
+    ink, of = page_ink(), facts(line)
     rows = [
         (
             matmul.title,
@@ -278,7 +278,7 @@ def _copies_table(of: Facts, ink: Ink) -> str:
 def show_runs(controls: Controls, line: str) -> None:
     every = runs(line)
     rows = [(places[0].where, *(one.mark for one in places)) for places in zip(*every.values(), strict=True)]
-    st.html(grid(("", *(MATMULS[name].title for name in every)), rows, INKS[theme()]))
+    st.html(grid(("", *(MATMULS[name].title for name in every)), rows, page_ink()))
     matmul, _ = CELL_KEYS[controls.value(CELL)]
     st.page_link(
         "pages/live_gemm.py",

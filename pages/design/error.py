@@ -13,7 +13,7 @@ from pages.design.draft import INPUT, Draft, draft_of, in_words
 from pages.design.sketch import YOURS, Errors, line_errors
 from pages.kit.chart import draw_chart
 from pages.kit.charts.bars import Part, grouped
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import count, percent_text, short
@@ -22,7 +22,7 @@ from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.view import know
 
 RESULTS = tuple(matmul.d.value for matmul in MATMULS.values())
@@ -35,8 +35,8 @@ def show(controls: Controls, draft: Draft, base: Recipe) -> None:
     controls.draw(INPUT)
     controls.draw(SEED)
     back = {label(knob): knob.line for knob in differing(draft.line, base.name) if knob.line is not None}
-    published = (base.name, *nearest(draft.line))
-    others = {RECIPES[name].title: draft_of("", name).line for name in published}
+    names = (base.name, *nearest(draft.line))
+    others = {RECIPES[name].title: draft_of("", name).line for name in names}
     latest = line_errors(controls, {YOURS: draft.line, **back, **others})
     if latest is None:
         return
@@ -50,7 +50,7 @@ def show(controls: Controls, draft: Draft, base: Recipe) -> None:
     room = (_PROJECTED_GROUPS if projected() else _GROUPS) - len(rest)
     groups = {name: errors[name] for name in (YOURS, *changes[:room], *rest[1:])}
     draw_chart(
-        picture(groups, theme(), is_flat=projected()),
+        picture(groups, page_ink(), is_flat=projected()),
         key="design_errors",
         is_rigid=True,
         alt="Relative errors of y, dx and dw: "
@@ -65,7 +65,7 @@ def show(controls: Controls, draft: Draft, base: Recipe) -> None:
     _explain_back(draft, base, len(changes[room:]))
 
 
-def _explain_back(draft: Draft, base: Recipe, hidden: int) -> None:
+def _explain_back(draft: Draft, base: Recipe, further: int) -> None:
     knobs = differing(draft.line, base.name)
     if not knobs:
         know().markdown(f"No operand differs from {base.title}. Change a field: its bars come here then.")
@@ -79,12 +79,11 @@ def _explain_back(draft: Draft, base: Recipe, hidden: int) -> None:
         for knob in knobs
         if knob.line is None
     ]
-    more = f" {hidden} further choices change less." if hidden > 0 else ""
+    more = f" {further} further choices change less." if further > 0 else ""
     know().markdown("\n".join([words + more, "", *stuck]))
 
 
-def picture(errors: dict[str, Errors], theme: str, *, is_flat: bool = False) -> Filled:
-    ink = INKS[theme]
+def picture(errors: dict[str, Errors], ink: Ink, *, is_flat: bool = False) -> Filled:
     colors = {recipe.title: mark_of(name).color for name, recipe in RECIPES.items()} | {YOURS: ink.dot}
     parts = [
         Part(

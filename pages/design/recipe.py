@@ -70,10 +70,10 @@ class Field:
         """The offers, after the recipe's own `value` if it is none of them."""
         if any(value == offer for offer in self.offers.values()):
             return dict(self.offers)
-        return {_written(value): value, **self.offers}
+        return {_text(value): value, **self.offers}
 
 
-def _written(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, dict):
         return "as in the file: " + json.dumps(value)[:60]
     return ", ".join(f"{one:g}" for one in value) if isinstance(value, list) else f"{value:g}"
@@ -160,7 +160,7 @@ FIELDS = (
         "A tapered format, such as hif8, is finest far below its largest value.",
     ),
 )
-SAVED = Field(
+SOURCE_FIELD = Field(
     "Made of",
     ("saved_as",),
     {"the tensor": None},
@@ -206,7 +206,7 @@ def draw_editor(controls: Controls, draft: Draft) -> None:
     row.markdown(f"**{MATMULS[matmul].operand(side).value} in {MATMULS[matmul].title}**", width="content")
     further = more().container(horizontal=True, gap="small", vertical_alignment="bottom")
     storage = Field("Kept in", (), {"quantized": operand or ONE_TILE, "bf16": None})
-    of_operand = (*FIELDS, *([SAVED] if operand["saved_as"] else ())) if operand else ()
+    of_operand = (*FIELDS, *([SOURCE_FIELD] if operand["saved_as"] else ())) if operand else ()
     for number, field in enumerate((storage, *of_operand)):
         _draw_list(controls, draft, row if number < _MAIN else further, cell, field, place)
     for field in MATMUL_FIELDS:
@@ -252,14 +252,14 @@ def put(controls: Controls, line: str) -> None:
     controls.preset(**{OWN.key: "" if same else line})
 
 
-_FILE_KEY, _REFUSED = "_design_file", "_design_refused"
+_FILE_KEY, _REFUSAL = "_design_file", "_design_refused"
 
 
 def draw_files(controls: Controls, draft: Draft, place: DeltaGenerator) -> None:
 
     def take() -> None:
         if (file := reported(_FILE_KEY)) is not None:
-            st.session_state[_REFUSED] = load(controls, file.read(LONGEST_JSON + 1))
+            st.session_state[_REFUSAL] = load(controls, file.read(LONGEST_JSON + 1))
 
     place.download_button(
         "Download JSON",
@@ -277,8 +277,8 @@ def draw_files(controls: Controls, draft: Draft, place: DeltaGenerator) -> None:
             on_change=take,
             help=f"At most {LONGEST_JSON:,} bytes. Every field is checked.",
         )
-    if refused := st.session_state.get(_REFUSED):
-        st.error(f"The file was not loaded. {plain(refused)}", icon=":material/error:")
+    if refusal := st.session_state.get(_REFUSAL):
+        st.error(f"The file was not loaded. {plain(refusal)}", icon=":material/error:")
 
 
 def load(controls: Controls, data: bytes) -> str:

@@ -14,7 +14,7 @@ from pages.design.derived import Answer, Facts, Verdict, facts
 from pages.design.draft import CELL, CELL_KEYS, INPUT, Draft, cell_key, draft_of
 from pages.design.recipe import put
 from pages.kit.chart import draw_clickable
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, short
 from pages.kit.charts.words import tile as tile_words
@@ -25,7 +25,7 @@ from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.stage.hand import Hand
 from pages.kit.tables import grid
 from pages.kit.view import know
@@ -55,7 +55,7 @@ def draw_cells(controls: Controls, draft: Draft, place: Place) -> None:
     own = next(cell for cell in cells(draft, key) if cell.is_chosen)
     sketch = place.container(key="slid_design_cells", gap=None)
     draw_clickable(
-        picture(draft, key, theme(), is_flat=projected()),
+        picture(draft, key, page_ink(), is_flat=projected()),
         place=sketch,
         key="design_cells",
         parameter=CHOOSE,
@@ -74,13 +74,13 @@ def draw_cells(controls: Controls, draft: Draft, place: Place) -> None:
         )
 
 
-def picture(draft: Draft, chosen: str, theme: str, *, is_flat: bool = False) -> Filled:
+def picture(draft: Draft, key: str, ink: Ink, *, is_flat: bool = False) -> Filled:
     rules = [] if draft.recipe is None else [one.verdict for one in facts(draft.line).matmuls.values()]
     verdicts = [(one.holds, verdict_words(one), one.short) for one in rules]
-    return cells_chart(cells(draft, chosen), verdicts, INKS[theme], is_flat=is_flat)
+    return cells_chart(cells(draft, key), verdicts, ink, is_flat=is_flat)
 
 
-def cells(draft: Draft, chosen: str = "") -> list[Cell]:
+def cells(draft: Draft, key: str = "") -> list[Cell]:
     every = []
     for name, side in CELLS:
         operand = draft.operand(name, side)
@@ -91,7 +91,7 @@ def cells(draft: Draft, chosen: str = "") -> list[Cell]:
             words=words(operand),
             tile=None if operand is None else tuple(map(_extent, operand["tile"].values())),
             scale=None if operand is None else operand["scale"]["format"],
-            is_chosen=cell_key(name, side) == chosen,
+            is_chosen=cell_key(name, side) == key,
             has_outer=operand is not None and operand["scale"]["outer"] is not None,
         )
         every.append(cell)
@@ -168,7 +168,7 @@ def draw_summary(controls: Controls, draft: Draft, base: Recipe, place: Place, r
     errors = latest.errors if latest is not None and latest.is_current else {}
     columns = [column(facts(line), errors.get(name)) for name, line in lines.items()]
     rows = [(name, *(of[name] for of in columns)) for name in columns[0]]
-    place.html(grid(("", *lines), rows, INKS[theme()]))
+    place.html(grid(("", *lines), rows, page_ink()))
     draw_notice(notice(lines, base.title, errors))
     own = facts(draft.line)
     breaks = not all(one.verdict.holds for one in own.matmuls.values())
@@ -189,9 +189,9 @@ def notice(lines: Mapping[str, str], base: str, errors: Mapping[str, Errors]) ->
                 f"{most}'s error is **{mine[most]:.2%}** instead of {theirs[most]:.2%}, for "
                 f"{short(own.bits, 4)} bits per element instead of {bits}."
             )
-    broken = [MATMULS[name].title for name, one in own.matmuls.items() if one.verdict.short == "no"]
-    if broken:
-        return f"{words} But in {' and '.join(broken)} a scale cannot leave the sum."
+    failures = [MATMULS[name].title for name, one in own.matmuls.items() if one.verdict.short == "no"]
+    if failures:
+        return f"{words} But in {' and '.join(failures)} a scale cannot leave the sum."
     unfit = [MATMULS[name].title for name, one in own.matmuls.items() if not one.verdict.holds]
     return f"{words} But no unit multiplies {' and '.join(unfit)} so." if unfit else words
 

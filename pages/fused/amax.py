@@ -19,14 +19,13 @@ from pages.fused.charts.amax import Panel, legend, reach_chart
 from pages.fused.rows import TOKENS, layer_of
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.bars import Bar, bars
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import bytes_text, count, short, stored_tile
 from pages.kit.controls import Controls
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import GPU, card
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
@@ -45,13 +44,13 @@ class Producer:
     rows: Extent
     columns: Extent
 
-    def may_quantize(self, needed: Reach) -> bool:
-        return needed.earlier or needed.lies_in(self.rows, self.columns)
+    def may_quantize(self, code: Reach) -> bool:
+        return code.earlier or code.lies_in(self.rows, self.columns)
 
-    def verdict(self, needed: Reach) -> str:
-        if self.may_quantize(needed):
+    def verdict(self, code: Reach) -> str:
+        if self.may_quantize(code):
             return "yes"
-        is_long = self.columns is WHOLE and needed.home is Home.TILE
+        is_long = self.columns is WHOLE and code.home is Home.TILE
         return "reads twice" if is_long else "no"
 
 
@@ -160,7 +159,7 @@ def show(controls: Controls) -> None:
     recipe = draw_recipe(controls, view.control)
     tensor = LayerTensor(controls.draw(TENSOR, view.control))
     layer = layer_of(controls.draw(TOKENS))
-    rates, ink = card(controls.draw(GPU)), INKS[theme()]
+    rates, ink = card(controls.draw(GPU)), page_ink()
     draw_notice(notice(recipe, layer, rates))
     share = _FLAT_PANELS if projected() else _PANELS
     each, place = panels(recipe, tensor, layer), stage().container(key="fused_amax", gap=None)
@@ -206,16 +205,16 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
         both = together(copies)
         heads.append(("both", (both.rows, both.columns), both))
     each = []
-    for who, tile, needed in heads:
-        verdict = "one read" if needed.reads(shape, MOST_ELEMENTS) == 1 else "two reads:\namax, then codes"
-        numbers = count(needed.numbers(shape), "number")
-        waits = f"{stored_tile(tensor, needed.rows, needed.columns)}: {numbers}"
-        if needed.earlier:
+    for who, tile, code in heads:
+        verdict = "one read" if code.reads(shape, MOST_ELEMENTS) == 1 else "two reads:\namax, then codes"
+        numbers = count(code.numbers(shape), "number")
+        waits = f"{stored_tile(tensor, code.rows, code.columns)}: {numbers}"
+        if code.earlier:
             verdict, waits = "one read:\namax is known", "nothing: amax of earlier steps"
         # Until the answer to a lesson's question is locked, the verdict is hidden.
         verdict = "" if notices_wait() else verdict
         head = f"{who}:\n{stored_tile(tensor, *tile)}"
-        each.append(Panel(head=head, reach=needed, waits=waits, verdict=verdict))
+        each.append(Panel(head=head, reach=code, waits=waits, verdict=verdict))
     return each
 
 

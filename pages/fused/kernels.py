@@ -14,7 +14,6 @@ from kernels.typed import from_data
 from pages.fused import rows
 from pages.fused.charts.kernels import COMPILED, OURS, Quantizer, ratio_chart
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import draw_left_out
@@ -22,7 +21,7 @@ from pages.kit.in_code.source_text import Source, files, text
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.origins import RowOrigin, origins_words, recorded_on, versions_words
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
@@ -103,11 +102,11 @@ def _sizes(rows: Iterable[QuantizerRow]) -> dict[str, str]:
 
 
 def show(controls: Controls, source: str, of_size: Choice) -> None:
-    view, recorded = here(), rows.quantizers()
+    view, records = here(), rows.quantizers()
     draw_text(IDEA, view.know)
-    draw_left_out(recorded.bad)
+    draw_left_out(records.bad)
     kernel = QuantizerKernel(controls.draw(KERNEL, view.control))
-    of_gpu = recorded.rows.get(source) or next(iter(recorded.rows.values()), ())
+    of_gpu = records.rows.get(source) or next(iter(records.rows.values()), ())
     of_kernel = [row for row in of_gpu if row.job.kernel is kernel]
     if not of_gpu:
         stage().info(NOTHING)
@@ -135,7 +134,7 @@ def _draw_rows(all_rows: Sequence[QuantizerRow]) -> None:
         for who, peer in ((OURS, Peer.OURS), (COMPILED, Peer.COMPILED))
     )
     draw_chart(
-        ratio_chart(ours, peers, room(), INKS[theme()]),
+        ratio_chart(ours, peers, room(), page_ink()),
         key="fused_kernels",
         alt=f"{all_rows[0].job.kernel.title}, speed over a copy's: "
         + "; ".join(f"{name(row)} {row.ratio:.2f}" for row in all_rows),

@@ -48,7 +48,7 @@ class WayRow:
     is_here: bool
 
     @cached_property
-    def measured(self) -> RowOrigin:
+    def origin(self) -> RowOrigin:
         machine = self.row.machine
         place = f"GPU: {machine.name}" if self.is_here else recorded_on(machine.name)
         return row_origin(self.row, place, machine.versions)

@@ -19,7 +19,7 @@ from pages.kit import origins
 from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.bars import Bar, bars
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count, duration
 from pages.kit.controls import Controls, link_params
@@ -29,7 +29,7 @@ from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, recipe_params, recipe_values
 from pages.kit.shared_controls import RECIPE
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
@@ -138,29 +138,29 @@ def notice(ways: Sequence[WayRow]) -> str:
     if ours is None:
         first = ways[0].row
         return f"{first.way.title} takes **{duration(first.step_us)} per step**."
-    fused = f"the same step is **{ours.times_bf16:.2f} times as fast as bf16**"
+    speed = f"the same step is **{ours.times_bf16:.2f} times as fast as bf16**"
     if naive is None:
-        return f"Fused, {fused}."
+        return f"Fused, {speed}."
     share = naive.role_us(Role.QUANTIZE) / naive.span_us
-    return f"Op by op, quantizing takes {share:.0%} of the time. Fused, {fused}."
+    return f"Op by op, quantizing takes {share:.0%} of the time. Fused, {speed}."
 
 
 def _draw_lanes(ways: Sequence[WayRow], place: Place, key: str) -> None:
     lanes = [lane_of(one) for one in ways]
     draw_chart(
-        _lanes_spec(tuple(ways), room() - _LEGEND, theme()),
+        _lanes_spec(tuple(ways), room() - _LEGEND, page_ink()),
         key=key,
         place=place,
         alt="Timelines of one step. "
         + "; ".join(f"{lane.name}: {lane.speed}, {lane.time}" for lane in lanes),
         is_rigid=True,
     )
-    place.html(legend(_roles_of(ways), INKS[theme()]))
+    place.html(legend(_roles_of(ways), page_ink()))
 
 
 @lru_cache(maxsize=_SPECS_KEPT)
-def _lanes_spec(ways: tuple[WayRow, ...], room: int, theme: str) -> Filled:
-    return lanes_chart([lane_of(one) for one in ways], room, INKS[theme])
+def _lanes_spec(ways: tuple[WayRow, ...], room: int, ink: Ink) -> Filled:
+    return lanes_chart([lane_of(one) for one in ways], room, ink)
 
 
 @lru_cache(maxsize=128)
@@ -203,8 +203,8 @@ def _kernel(kernel: KernelRun, own: float, pace: float) -> dict[str, object]:
 
 
 def _roles_of(ways: Sequence[WayRow]) -> tuple[str, ...]:
-    used = {kernel.role for one in ways for kernel in one.row.kernels}
-    return tuple(name for role, name in NAMES.items() if role in used)
+    roles = {kernel.role for one in ways for kernel in one.row.kernels}
+    return tuple(name for role, name in NAMES.items() if role in roles)
 
 
 def _draw_switch(controls: Controls, ways: Sequence[WayRow]) -> None:
@@ -218,12 +218,12 @@ def _draw_switch(controls: Controls, ways: Sequence[WayRow]) -> None:
         sums = "; ".join(f"{role} {lanes[value].figures(role)}" for role in roles)
         return f"Kernels of {lanes[value].name} by their role: {sums}"
 
-    spec = _switch_spec(tuple(ways), theme())
+    spec = _switch_spec(tuple(ways), page_ink())
     chart_with_slider(
         controls,
         WAY,
         name="fused_switch",
-        inputs=(theme(), *((id(one.row)) for one in ways)),
+        inputs=(page_ink(), *((id(one.row)) for one in ways)),
         at=way,
         spec_at=lambda start: with_slider(spec, SWITCH, start),
         alt_at=alt_text,
@@ -231,9 +231,9 @@ def _draw_switch(controls: Controls, ways: Sequence[WayRow]) -> None:
 
 
 @lru_cache(maxsize=_SPECS_KEPT)
-def _switch_spec(ways: tuple[WayRow, ...], theme: str) -> Filled:
+def _switch_spec(ways: tuple[WayRow, ...], ink: Ink) -> Filled:
     keys = tuple(one.row.way.value for one in ways)
-    return switch_chart([lane_of(one) for one in ways], keys, _roles_of(ways), INKS[theme])
+    return switch_chart([lane_of(one) for one in ways], keys, _roles_of(ways), ink)
 
 
 def _draw_figures(ways: Sequence[WayRow]) -> None:
@@ -261,7 +261,7 @@ def _draw_figures(ways: Sequence[WayRow]) -> None:
 
 def origin_sentence(ways: Sequence[WayRow]) -> str:
     graphs = "as one CUDA graph" if all(one.row.in_graph for one in ways) else "some launched one by one"
-    origin = [one.measured for one in ways]
+    origin = [one.origin for one in ways]
     is_one = len(set(origin)) == 1 and len({one.row.bf16 for one in ways}) == 1
     runs = "Not all ways are of one run, but each took turns with bf16"
     if is_one:
@@ -432,7 +432,7 @@ def _draw_losses(ways: Sequence[WayRow]) -> None:
     st.header("What is left to gain?")
     st.markdown(sentence(ours.row, pieces, peak))
     draw_chart(
-        bars(lines, {"needed": "", "lost": ""}, "µs", _LINE * len(lines) + _AROUND, INKS[theme()]),
+        bars(lines, {"needed": "", "lost": ""}, "µs", _LINE * len(lines) + _AROUND, page_ink()),
         key="fused_bounds",
         alt="Kernels of the fused step and their bounds. "
         + "; ".join(f"{line.name}: {line.label}" for line in lines),

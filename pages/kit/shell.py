@@ -18,6 +18,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
 from kernels.paths import TOP
+from pages.kit.charts.ink import INKS, Ink
 from pages.kit.look import presenter
 
 _APP = TOP / "app.py"
@@ -54,6 +55,10 @@ def end() -> NoReturn:
 
 def theme() -> str:
     return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def page_ink() -> Ink:
+    return INKS[theme()]
 
 
 def _started_by_app() -> bool:

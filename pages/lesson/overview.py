@@ -126,8 +126,8 @@ def _draw_chapter(chapter: Chapter, lessons: Library, place: Place | None) -> No
     if place is not None and place.chapter is chapter:
         after = f"<b>you are at step {place.number}</b>"
     states = [_state(one) for one in places]
-    predicted, waiting = states.count("done"), states.count("")
-    status = f"{predicted} of {count(predicted + waiting, 'prediction')} made"
+    predictions, waiting = states.count("done"), states.count("")
+    status = f"{predictions} of {count(predictions + waiting, 'prediction')} made"
     _draw_row(
         to,
         chapter.title,

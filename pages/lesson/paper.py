@@ -42,11 +42,11 @@ def show(controls: Controls, chapter_control: Choice[str], chapters: Sequence[Ch
                     if place.number == 1:
                         _draw_head(chapter, link_to(url, place))
                     _draw_step(place, url)
-        answered = [place for chapter in chapters for place in _answered(chapter)]
-        if answered:
+        answers = [place for chapter in chapters for place in _answers(chapter)]
+        if answers:
             with st.container(key="paper_answers"):
                 st.title("Answers", anchor=False)
-                for place in answered:
+                for place in answers:
                     _draw_answer(place)
 
 
@@ -93,7 +93,7 @@ def _draw_room(predict: Prediction) -> None:
     st.html('<div class="answer_line"></div>')
 
 
-def _answered(chapter: Chapter) -> list[Place]:
+def _answers(chapter: Chapter) -> list[Place]:
     """The steps whose answers this reader may have: in a class, the revealed ones."""
     places = [Place(chapter, number) for number in range(1, len(chapter.steps) + 1)]
     may_all = not store().is_open or shared().is_teacher(visitor())
@@ -104,7 +104,7 @@ def _draw_answer(place: Place) -> None:
     predict = place.step.predict
     try:
         truth = truth_of(place.step)
-        said = filled(predict.reveal, place.step.settings(is_locked=True), truth)
-        st.markdown(f"**{place.chapter.title} {place.number}.** {verdict(predict, None, truth)} {said}")
+        words = filled(predict.reveal, place.step.settings(is_locked=True), truth)
+        st.markdown(f"**{place.chapter.title} {place.number}.** {verdict(predict, None, truth)} {words}")
     except ValueError as wrong:
         st.error(plain(f"This step cannot be shown: {wrong}."))

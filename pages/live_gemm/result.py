@@ -15,7 +15,6 @@ from kernels.gemm.variants import Source as KernelPlace
 from kernels.measure.jobs import GemmJob
 from kernels.measure.rows import SIMPLE_FIRST, Peer, Provenance, Row, Timing
 from pages.kit.chart import draw_chart, draw_clickable, room
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16, mark_of
 from pages.kit.charts.words import duration, number, ratio
 from pages.kit.controls import Controls
@@ -23,7 +22,7 @@ from pages.kit.gemm.queue_panel import is_awaited
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.in_code.source_text import Source, explanation, files, text
 from pages.kit.inert import plain
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.view import here
 from pages.kit.widgets import Place
 from pages.live_gemm import element, words
@@ -168,7 +167,7 @@ def _draw_bars(result: Result, field: Sequence[Contender], tall: float, place: P
         more = f"{in_all:.2f}× if it quantizes first" if in_all else ""
         figure = Figure(figure=f"{times:.2f}×", told="as fast as bf16", more=more)
     draw_chart(
-        timings(field, figure, tall, INKS[theme()], is_recorded=result.origin is Origin.RECORDED),
+        timings(field, figure, tall, page_ink(), is_recorded=result.origin is Origin.RECORDED),
         key="times",
         place=place,
         alt="Bars of time. " + "; ".join(f"{c.name}: {duration(c.median_us)}" for c in field),
@@ -235,7 +234,7 @@ def _draw_map(controls: Controls, row: Row, tall: float, place: Place) -> None:
         [(w.m, w.n, w.truth, w.result) for w in row.errors.worst[:_WORST_SHOWN]],
         figures,
         tall,
-        INKS[theme()],
+        page_ink(),
         m=matmul.m.value,
         n=matmul.n.value,
         curve=curve,

@@ -40,21 +40,21 @@ def headline(job: GemmJob) -> str:
     )
 
 
-def differences(job: GemmJob, asked: GemmJob) -> str:
+def differences(job: GemmJob, other: GemmJob) -> str:
     """The differences of two jobs, such as ``M is 8192, input is Gaussian``."""
     pairs = {
-        "M": (job.m, asked.m),
-        "N": (job.n, asked.n),
-        "K": (job.k, asked.k),
-        "recipe": (job.recipe_data.title, asked.recipe_data.title),
-        "matmul": (job.matmul_data.title, asked.matmul_data.title),
-        "input": (INPUT_NOTES[job.input].title, INPUT_NOTES[asked.input].title),
-        "seed": (job.seed, asked.seed),
-        "accumulation": (_ACCUMULATION[job.accumulation], _ACCUMULATION[asked.accumulation]),
-        "L2": (CACHE[job.cache], CACHE[asked.cache]),
-        "D": (INTO[job.into], INTO[asked.into]),
+        "M": (job.m, other.m),
+        "N": (job.n, other.n),
+        "K": (job.k, other.k),
+        "recipe": (job.recipe_data.title, other.recipe_data.title),
+        "matmul": (job.matmul_data.title, other.matmul_data.title),
+        "input": (INPUT_NOTES[job.input].title, INPUT_NOTES[other.input].title),
+        "seed": (job.seed, other.seed),
+        "accumulation": (_ACCUMULATION[job.accumulation], _ACCUMULATION[other.accumulation]),
+        "L2": (CACHE[job.cache], CACHE[other.cache]),
+        "D": (INTO[job.into], INTO[other.into]),
     }
-    return ", ".join(f"{name} is {has}" for name, (has, wanted) in pairs.items() if has != wanted)
+    return ", ".join(f"{name} is {has}" for name, (has, value) in pairs.items() if has != value)
 
 
 def geometry(job: GemmJob) -> str:
@@ -64,13 +64,13 @@ def geometry(job: GemmJob) -> str:
     rescales, first = matmul_rescales(recipe, matmul, layer), ""
     if job.accumulation is Summation.REFOLDED:
         rescales = rescales_per_output(job.k, REFOLDED_K, REFOLDED_K)
-        folded = " and for ".join(
+        tiles = " and for ".join(
             f"{stored_tile(matmul.operand(side), *REFOLDED_TILES[side].on_tensor(matmul, side))} of "
             f"{side.value}"
             for side in Side
         )
         first = f" {REFOLDED_WORDS.capitalize()}: first the scales are merged into one in fp32 for "
-        first += f"{folded}, and codes that become too small for it are rounded again."
+        first += f"{tiles}, and codes that become too small for it are rounded again."
     return f"{operands}.{first} {_rescales(recipe.spec(matmul), rescales)}"
 
 
@@ -82,8 +82,8 @@ def _operand(job: GemmJob, side: Side) -> str:
     if operand is None:
         return f"{name} bf16, without scales"
     bits = bits_words(operand, matmul.layer(job.m, job.n, job.k).of(tensor))
-    said = (scales_words(tensor, operand), *preparation(operand), f"{bits} bits an element in all")
-    return f"{name} {operand.spec.format.name}, {', '.join(said)}"
+    parts = (scales_words(tensor, operand), *preparation(operand), f"{bits} bits an element in all")
+    return f"{name} {operand.spec.format.name}, {', '.join(parts)}"
 
 
 def _rescales(spec: MatmulSpec, times: int) -> str:
@@ -110,12 +110,12 @@ def error_sentence(row: Row) -> str:
 
 
 def timing_sentence(row: Row) -> str:
-    said = []
+    parts = []
     if row.job.cache is Cache.COLD:
-        said.append("Cold: the L2 was flushed before each launch, and each was timed alone.")
+        parts.append("Cold: the L2 was flushed before each launch, and each was timed alone.")
     if row.job.into is Into.ACCUMULATE:
-        said.append("The product was added into an fp32 D, as weight gradients are over micro-batches.")
-    return " ".join(said)
+        parts.append("The product was added into an fp32 D, as weight gradients are over micro-batches.")
+    return " ".join(parts)
 
 
 def prediction_sentence(prediction: Prediction) -> str:
@@ -149,14 +149,14 @@ _NEAREST = (Rounding.NEAREST_EVEN, Rounding.NEAREST_AWAY)
 
 def preparation(operand: Operand) -> tuple[str, ...]:
     """Unusual steps before and in the rounding, in words."""
-    spec, said = operand.spec, []
+    spec, parts = operand.spec, []
     if spec.saved_as is not None:
-        said.append("made out of a saved copy")
+        parts.append("made out of a saved copy")
     if spec.rotation is not None:
-        said.append(f"rotated ({rotation_words(spec.rotation)})")
+        parts.append(f"rotated ({rotation_words(spec.rotation)})")
     if spec.rounding is not Rounding.NEAREST_EVEN:
-        said.append(rounding_words(spec.rounding))
-    return tuple(said)
+        parts.append(rounding_words(spec.rounding))
+    return tuple(parts)
 
 
 def rounding_words(rounding: Rounding) -> str:

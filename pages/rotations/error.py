@@ -8,11 +8,10 @@ import streamlit as st
 
 from fp8core.experiments.rotation_error import lower_ranges
 from pages.kit.chart import draw_chart
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import column, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import markdown_table
 from pages.kit.view import here
 from pages.rotations.charts.curves import Curve, curves_chart
@@ -57,7 +56,7 @@ def _vectors(setting: Setting, magnitude: int) -> None:
         crossings = [end for end in ends if end not in (MAGNITUDES[0], MAGNITUDES[-1])]
         curves[name] = replace(curves[name], crossings=crossings)
     draw_chart(
-        curves_chart(MAGNITUDES, curves, magnitude, INKS[theme()]),
+        curves_chart(MAGNITUDES, curves, magnitude, page_ink()),
         key="rotations_errors",
         alt=f"Quantization error in {setting.format} over the outlier's magnitude, as it is and rotated. "
         f"At {magnitude}: total {without.nmse:.3g} and {rotated.nmse:.3g}, zeros {without.zeros:.0%} and "
@@ -111,7 +110,7 @@ def _product(setting: Setting, magnitude: int) -> None:
         f"not {without:.2%}. Nobody has to rotate back."
     )
     draw_chart(
-        curves_chart(SWEPT, {"product": Curve(sweep.without, sweep.rotated)}, magnitude, INKS[theme()]),
+        curves_chart(SWEPT, {"product": Curve(sweep.without, sweep.rotated)}, magnitude, page_ink()),
         key="rotations_product",
         margin=55,  # pixels of the words around the panel
         alt=f"Relative error of the product in {setting.format} over the outlier's magnitude. "

@@ -21,13 +21,13 @@ from fp8core.rotations import RotationKind, hadamard, random_signs
 from fp8core.tiles import WHOLE, TileGrid
 from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, arrow
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.stage.hand import Hand
 from pages.kit.view import here
 from pages.rotations.charts.vectors import ENTRIES, OUTLIER, POSITIONS, Entries, histograms, vector_picture
@@ -43,10 +43,10 @@ _STEPS = MAGNITUDE.high - MAGNITUDE.low + 1
 _AROUND = 8
 
 
-def picture(setting: Setting, start: int, theme: str, height: int) -> Filled:
+def picture(setting: Setting, start: int, ink: Ink, height: int) -> Filled:
     data, ends = panels_of(setting)
     limits, spec = (MAGNITUDE.low, MAGNITUDE.high), setting.spec()
-    return vector_picture(data, words(setting), spec, setting.size, start, limits, ends, height, INKS[theme])
+    return vector_picture(data, words(setting), spec, setting.size, start, limits, ends, height, ink)
 
 
 @lru_cache(maxsize=RESULTS)
@@ -90,11 +90,11 @@ def positions(setting: Setting) -> dict[str, NDArray[Any]]:
     length = np.sqrt((rest**2).sum() + 2 * magnitudes * (rest @ slope) + magnitudes**2 * (slope**2).sum())
     both = {name: np.concatenate(parts) for name, parts in columns.items()}
     others = {f"other_{name}": np.concatenate(columns[name][::-1]) for name in ("zeros", "largest")}
-    shared = {"at": magnitudes, "length": length, "share": magnitudes / math.sqrt(size)}
+    of_magnitude = {"at": magnitudes, "length": length, "share": magnitudes / math.sqrt(size)}
     return (
         both
         | others
-        | {name: np.tile(x, 2) for name, x in shared.items()}
+        | {name: np.tile(x, 2) for name, x in of_magnitude.items()}
         | {"panel": np.repeat([0, 1], _STEPS)}
     )
 
@@ -145,9 +145,9 @@ def show_one(controls: Controls) -> None:
         MAGNITUDE,
         name="rotations_vector",
         is_rigid=True,
-        inputs=(setting, theme(), height),
+        inputs=(setting, page_ink(), height),
         at=magnitude,
-        spec_at=lambda start: picture(setting, start, theme(), height),
+        spec_at=lambda start: picture(setting, start, page_ink(), height),
         param=OUTLIER,
         field=SLIDER,
         # Another text would make the browser build the picture anew: it has nothing that a drag changes.
@@ -185,8 +185,8 @@ def linear_parts(size: int, rest: str, outliers: int, seed: int) -> tuple[NDArra
     groups = np.stack([vectors.rest, vectors.outliers]).reshape(2, turns, -1, size)
     signs = random_signs(turns * size, seed).reshape(turns, 1, size)
     spread = hadamard(groups * signs, size)
-    turned = draw_reflections(size, seed, (turns,)).apply(groups)
-    return tuple(part.reshape(2, -1) for part in (groups, spread, turned))
+    rotated = draw_reflections(size, seed, (turns,)).apply(groups)
+    return tuple(part.reshape(2, -1) for part in (groups, spread, rotated))
 
 
 def density(
@@ -231,7 +231,7 @@ def show_many(controls: Controls) -> None:
     alone = Rest[rest.upper()] is Rest.ZERO
     reach = 1.1 * magnitude * math.sqrt(outliers) if alone else magnitude + 4.0
     draw_chart(
-        histograms(panels(size, rest, outliers, seed, magnitude, reach), reach, INKS[theme()]),
+        histograms(panels(size, rest, outliers, seed, magnitude, reach), reach, page_ink()),
         key="rotations_histograms",
         alt=f"Histograms of the entries of vectors of {size} with {count(outliers, 'outlier')} of "
         f"magnitude {magnitude}: before, after a Hadamard transform, after random rotations.",

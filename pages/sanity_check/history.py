@@ -8,7 +8,7 @@ from kernels.check.run import cut_short
 from kernels.worker.jobs import Done, Failed, Final, Stopped, Ticket
 from pages.kit.gemm import queue_panel as gpu_queue
 
-CHECKS_KEPT = 20
+MOST_CHECKS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class History:
             same = next((place for place, other in enumerate(self._past) if other.run == past.run), None)
             if same is None:
                 self._count += 1
-                self._past = [past, *self._past[: CHECKS_KEPT - 1]]
+                self._past = [past, *self._past[: MOST_CHECKS - 1]]
             elif past.report.seconds > self._past[same].report.seconds:
                 self._past[same] = replace(past, number=self._past[same].number)
 

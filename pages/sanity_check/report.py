@@ -16,11 +16,11 @@ from kernels.check.run import WAITING
 from kernels.check.steps import check_steps
 from pages.kit.chart import draw_chart
 from pages.kit.charts.bars import Part, grouped
-from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.view import here
 from pages.kit.widgets import Place
 from pages.sanity_check.history import Past
@@ -37,8 +37,8 @@ _SIGNS = {
     None: "",
 }
 # The lines with these verdicts have their names beside the question.
-_NAMED = (Verdict.FAIL, Verdict.SLOW, Verdict.NOT_SUPPORTED)
-_MOST_NAMED = 3
+_WITH_NAMES = (Verdict.FAIL, Verdict.SLOW, Verdict.NOT_SUPPORTED)
+_MOST_NAMES = 3
 _STYLE = """<style>
 .checks { display: flex; flex-direction: column; gap: calc(var(--side) * 0.75); }
 .checks h2 { font-size: 15px; font-weight: 650; margin: 0 0 calc(var(--side) * 0.25); padding: 0;
@@ -75,18 +75,18 @@ def count(squares: Squares) -> int:
 
 def draw_squares(squares: Squares, place: Place) -> None:
     """Draw the questions with their squares: small ones, where a projector enlarges them."""
-    ink, size = INKS[theme()], "15px" if projected() else "26px"
+    ink, size = page_ink(), "15px" if projected() else "26px"
     rows = "".join(_row(group, lines, ink) for group, lines in squares.items() if lines)
     place.html(f'{_STYLE}<div class="checks" style="color:{ink.text};--side:{size}">{rows}</div>')
 
 
 def _row(group: Group, lines: Sequence[tuple[str, Verdict | None]], ink: Ink) -> str:
-    named = [f"{name}: {verdict.value}" for name, verdict in lines if verdict in _NAMED and verdict]
-    more = len(named) - _MOST_NAMED
-    names = "; ".join(named[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-    passed = sum(verdict is Verdict.PASS for _, verdict in lines)
-    begun = any(verdict is not None for _, verdict in lines)
-    figures = f"{passed} of {len(lines)}" if begun else f"{len(lines)}"
+    named = [f"{name}: {verdict.value}" for name, verdict in lines if verdict in _WITH_NAMES and verdict]
+    more = len(named) - _MOST_NAMES
+    names = "; ".join(named[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    passes = sum(verdict is Verdict.PASS for _, verdict in lines)
+    has_begun = any(verdict is not None for _, verdict in lines)
+    figures = f"{passes} of {len(lines)}" if has_begun else f"{len(lines)}"
     squares = "".join(_square(name, verdict, ink) for name, verdict in lines)
     return (
         f'<section><h2>{escape(group.title)}<span style="color:{ink.soft}">{figures}</span>'
@@ -101,9 +101,9 @@ def _square(name: str, verdict: Verdict | None, ink: Ink) -> str:
         Verdict.SLOW: (ink.lost_area, ink.lost, ink.text),
         Verdict.NOT_SUPPORTED: (ink.panel, ink.line, ink.soft),
     }.get(verdict, (ink.page, ink.line, ink.soft))
-    said = escape(f"{name}: {verdict.value if verdict else 'to come'}")
+    label = escape(f"{name}: {verdict.value if verdict else 'to come'}")
     return (
-        f'<i role="img" title="{said}" aria-label="{said}" '
+        f'<i role="img" title="{label}" aria-label="{label}" '
         f'style="background:{ground};border-color:{border};color:{sign}">{_SIGNS[verdict]}</i>'
     )
 
@@ -146,7 +146,7 @@ def _draw_speed(report: Report) -> None:
         return
     st.header("As fast as the recorded run of this GPU model?")
     draw_chart(
-        speed_chart(recorded, INKS[theme()]),
+        speed_chart(recorded, page_ink()),
         key="sanity_shares",
         place=st,
         alt="Bars of speed. " + "; ".join(f"{line.name}: {_rate(line)}" for line in recorded),
@@ -156,8 +156,8 @@ def _draw_speed(report: Report) -> None:
         for of in (line.reference for line in recorded)
     }
     without = [line.name for line in lines if _lacks_a_record(line)]
-    unrecorded = f" Nothing is recorded for: {', '.join(without)}." if without else ""
-    here().know.caption(plain(f"The record: {'; '.join(sorted(sources))}.{unrecorded}"))
+    remark = f" Nothing is recorded for: {', '.join(without)}." if without else ""
+    here().know.caption(plain(f"The record: {'; '.join(sorted(sources))}.{remark}"))
 
 
 def speed_chart(lines: Sequence[Line], ink: Ink) -> Filled:
@@ -220,10 +220,10 @@ def troubles(report: Report) -> list[str]:
     for line in report.lines:
         if line.verdict is Verdict.FAIL:
             faults.setdefault(line.detail, []).append(plain(line.name))
-    failed = badge(Verdict.FAIL)
-    sentences = [f"{failed} **{', '.join(names)}**: {plain(detail)}" for detail, names in faults.items()]
+    mark = badge(Verdict.FAIL)
+    sentences = [f"{mark} **{', '.join(names)}**: {plain(detail)}" for detail, names in faults.items()]
     if (more := len(sentences) - _MOST_FAULTS) > 0:
-        sentences[_MOST_FAULTS:] = [f"{failed} … and {more} more, see line by line below."]
+        sentences[_MOST_FAULTS:] = [f"{mark} … and {more} more, see line by line below."]
     slow = [line for line in report.lines if line.verdict is Verdict.SLOW]
     if slow:
         worst = min(slow, key=lambda line: line.share or 0.0)
@@ -242,8 +242,8 @@ def verdict(past: Past) -> str:
     report = past.report
     why = past.end
     if report.exit_code not in (0, 1) and not why:
-        blocked = [line for line in report.of_group(Group.SETUP) if line.verdict is Verdict.NOT_SUPPORTED]
-        why = blocked[0].detail if blocked else ""
+        unsupported = [line for line in report.of_group(Group.SETUP) if line.verdict is Verdict.NOT_SUPPORTED]
+        why = unsupported[0].detail if unsupported else ""
     head, _, counts = report.summary.partition(":")
     first, *others = counts.strip().rstrip(".").split(", ")
     return f"{head}: {', '.join([f'**{first}**', *others])}. {plain(why)}".strip()

@@ -18,14 +18,14 @@ from fp8core.experiments.delayed_scaling import DelayedRun, run_current, run_del
 from fp8core.formats import FORMATS
 from fp8core.inputs.recorded import has_amax
 from pages.kit.chart import draw_chart
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import EMPTY, markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
@@ -102,7 +102,7 @@ def show(controls: Controls) -> None:
     series = generated(kind, controls.draw(STEPS), 0 if is_recorded else controls.draw(SEED))
     current, delayed = strategies(series, history, margin)
     draw_notice(_notice(delayed))
-    draw_chart(delayed_spec(series, history, margin, theme()), key="scaling_delayed", alt=_alt(delayed))
+    draw_chart(delayed_spec(series, history, margin, page_ink()), key="scaling_delayed", alt=_alt(delayed))
     draw_text(INTRO, view.know)
     view.know.markdown(_table([current, delayed]))
     view.know.markdown(f"**Why people stopped.** {WHY_THEY_STOPPED}")
@@ -159,7 +159,7 @@ def strategies(series: Series, history: int, margin: int) -> tuple[Strategy, Str
     )
 
 
-def delayed_spec(series: Series, history: int, margin: int, theme: str) -> Filled:
+def delayed_spec(series: Series, history: int, margin: int, ink: Ink) -> Filled:
     """The picture, open at the step of the largest overflow, else at the last."""
     run = run_delayed(series, ELEMENT, history, margin)
     step = np.arange(FIRST, len(series))
@@ -175,7 +175,7 @@ def delayed_spec(series: Series, history: int, margin: int, theme: str) -> Fille
         "first": np.maximum(step - history, 0),
         "last": step - 1,
     }
-    return delayed_chart(amax, steps, int(step[worst if overflows[worst] else -1]), INKS[theme])
+    return delayed_chart(amax, steps, int(step[worst if overflows[worst] else -1]), ink)
 
 
 def _notice(one: Strategy) -> str:

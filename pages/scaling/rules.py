@@ -18,14 +18,14 @@ from fp8core.scales import E8M0_EVEN, E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE, Sca
 from fp8core.tiles import TileGrid
 from pages.kit.chart import room
 from pages.kit.chart_slider import chart_with_slider
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Columns, Filled, arrow
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.scale_rules import recipe_rules, scale_rules
 from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_element
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.stage.hand import Hand
 from pages.kit.tables import markdown_table
 from pages.kit.terms.explain import draw_text
@@ -88,9 +88,9 @@ def show(controls: Controls) -> None:
         controls,
         BLOCK_AMAX,
         name="scaling_rules",
-        inputs=(blocks, theme()),
+        inputs=(blocks, page_ink()),
         at=LEAST + round((controls.value(BLOCK_AMAX) - LEAST) / STEP) * STEP,
-        spec_at=lambda start: rules_spec(blocks, start, theme(), room()),
+        spec_at=lambda start: rules_spec(blocks, start, page_ink(), room()),
         param=BLOCK,
         field=AMAX,
         alt_at=lambda _: (
@@ -160,17 +160,17 @@ def landings(blocks: Blocks) -> dict[str, Landing]:
 
 
 def _squared_error(x: NDArray[np.float32], scale: NDArray[np.float32], element: Format) -> float:
-    squared, rows = 0.0, max(AT_ONCE // x.shape[1], 1)
+    total, rows = 0.0, max(AT_ONCE // x.shape[1], 1)
     for start in range(0, len(x), rows):
         part = x[start : start + rows]
         grid = TileGrid.over(part.shape, (1, part.shape[1]))
         error = values_under(scale[start : start + rows], part, grid, element)
         error -= part
-        squared += float(np.vdot(error, error))
-    return squared
+        total += float(np.vdot(error, error))
+    return total
 
 
-def rules_spec(blocks: Blocks, start: float, theme: str, room: int) -> Filled:
+def rules_spec(blocks: Blocks, start: float, ink: Ink, room: int) -> Filled:
     name, element = blocks[0], FORMATS[blocks[0]]
     low, high = element.max / 2 / ROOM, 2.0 ** (element.e_max + 1) * ROOM
     edges = _edges(element.max, low, high)
@@ -181,7 +181,7 @@ def rules_spec(blocks: Blocks, start: float, theme: str, room: int) -> Filled:
         )
         for title, one in landings(blocks).items()
     }
-    return rules_chart(rows, element.max, (low, high), start, INKS[theme], (room - AROUND) // len(RULES))
+    return rules_chart(rows, element.max, (low, high), start, ink, (room - AROUND) // len(RULES))
 
 
 def _edges(largest: float, low: float, high: float) -> NDArray[np.float64]:

@@ -15,13 +15,13 @@ from fp8core.inputs import INPUT_NOTES, RECORDED, InputKind, draw, stretch
 from fp8core.linear import OPERANDS, LayerTensor
 from pages.kit.chart_slider import chart_with_slider
 from pages.kit.charts.hand import RAIL
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import percent_text, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_narrow
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.stage.hand import Hand
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
@@ -84,9 +84,9 @@ def show(controls: Controls) -> None:
         controls,
         LOG2_SCALE,
         name="scaling_window",
-        inputs=(window, theme()),
+        inputs=(window, page_ink()),
         at=at,
-        spec_at=lambda start: window_spec(window, start, theme()),
+        spec_at=lambda start: window_spec(window, start, page_ink()),
         param=PICK,
         field="s",
         alt_at=lambda start: _alt(name, every, _index(every, start)),
@@ -161,7 +161,7 @@ def _index(every: ScaleSweep, log2_scale: float) -> int:
     return int(np.argmin(np.abs(np.log2(every.scale) - log2_scale)))
 
 
-def window_spec(window: Window, start: float, theme: str) -> Filled:
+def window_spec(window: Window, start: float, ink: Ink) -> Filled:
     name, format_, (every, amax) = window[0], FORMATS[window[0]], sweep(window)
     size = np.abs(_values(window))
     log2 = np.log2(size[size > 0])
@@ -181,7 +181,7 @@ def window_spec(window: Window, start: float, theme: str) -> Filled:
         amax=_columns(amax, np.array([amax_scale])),
         largest=log2.max(),
         start=start,
-        ink=INKS[theme],
+        ink=ink,
     )
 
 
@@ -208,15 +208,15 @@ def notices(window: Window) -> dict[float, str]:
 
 
 def _notice(name: str, sweep: ScaleSweep, at: int, amax_db: float) -> str:
-    lost, clipped = sweep.dead_share[at], sweep.saturated_share[at]
-    if lost > MANY:
+    zeros, overflow = sweep.dead_share[at], sweep.saturated_share[at]
+    if zeros > MANY:
         hint = f"Press “amax scale”: the signal is {amax_db:.0f} dB above the error."
         if sweep.sqnr_db[sweep.best] - sweep.sqnr_db[at] < NEAR_DB:
             hint = "SQNR hardly shows it."
-        return f"Under this scale **{percent(lost)} of the numbers become 0.** {hint}"
-    if clipped > 0:
+        return f"Under this scale **{percent(zeros)} of the numbers become 0.** {hint}"
+    if overflow > 0:
         return (
-            f"**{percent(clipped)} of the numbers saturate**: they are larger than {_largest(name)} scales."
+            f"**{percent(overflow)} of the numbers saturate**: they are larger than {_largest(name)} scales."
         )
     first, last = sweep.near_best(NEAR_DB)
     factor = short(sweep.scale[last] / sweep.scale[first], 2)

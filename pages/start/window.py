@@ -64,12 +64,12 @@ RECIPE = Choice(
 )
 NUMBER = Whole(key="start_number", label="The gold number, row by row", low=0, high=ROWS * K - 1, default=12)
 PULL = pull_of("start_pull")
-SUMMED = Whole(key="start_k", label="Numbers summed", low=0, high=K, default=K, style=NumberStyle.SLIDER)
+TERMS = Whole(key="start_k", label="Numbers summed", low=0, high=K, default=K, style=NumberStyle.SLIDER)
 
-CONTROLS = (SCALES, MATMUL, RECIPE, NUMBER, PULL, SUMMED)
+CONTROLS = (SCALES, MATMUL, RECIPE, NUMBER, PULL, TERMS)
 
 _COUNT = ROWS * K
-_CASES_KEPT = 64
+_MOST_CASES = 64
 # A sum that is off by less is hardly wrong.
 _MUCH = 0.1
 # Pixels of the picture on a laptop: the doors stand below.
@@ -107,12 +107,12 @@ class Scene:
 def show(controls: Controls) -> None:
     scales = Scales(controls.draw(SCALES, here().control))
     matmul, recipe = MATMULS[controls.draw(MATMUL)], controls.draw(RECIPE)
-    index, step, summed = (controls.draw(control) for control in (NUMBER, PULL, SUMMED))
+    index, step, terms = (controls.draw(control) for control in (NUMBER, PULL, TERMS))
     scene = Scene(matmul, recipe, scales, index)
     draw_notice(notice(scene, step - STEPS[0]))
 
     def take(move: dict[str, Any]) -> None:
-        values = {NUMBER: move.get("index"), PULL: move.get("step"), SUMMED: move.get("k")}
+        values = {NUMBER: move.get("index"), PULL: move.get("step"), TERMS: move.get("k")}
         if isinstance(values[PULL], int):
             values[PULL] += int(STEPS[0])
         controls.preset(**{control.key: value for control, value in values.items() if control.accepts(value)})
@@ -125,9 +125,9 @@ def show(controls: Controls) -> None:
             "k": K,
             "windows": [[row * K, row * K + K] for row in range(ROWS)] if scene.has_rows else [[0, _COUNT]],
             "sizes": sizes.round(4).tolist(),
-            "at": {"index": index, "step": int(step - STEPS[0]), "k": summed},
+            "at": {"index": index, "step": int(step - STEPS[0]), "k": terms},
             "stops": list(range(K + 1)),
-            "lowest": SUMMED.low,
+            "lowest": TERMS.low,
             "top": _ABOVE * math.ceil((sizes.max() + HIGH) / _ABOVE) - _ABOVE,
             "tall": _TALL,
             "layout": scene.format.layout(0),
@@ -146,13 +146,13 @@ def at_full_size(controls: Controls) -> dict[str, str]:
     return link_params(show="row", recipe=controls.value(RECIPE), matmul=controls.value(MATMUL))
 
 
-@lru_cache(maxsize=_CASES_KEPT)
+@lru_cache(maxsize=_MOST_CASES)
 def _cases(scene: Scene) -> Pulled:
     factors = 2.0 ** (STEPS / PER_POWER)
     return pulled(recorded(scene.matmul), scene.index, factors, scene.spec, scene.scales)
 
 
-@lru_cache(maxsize=_CASES_KEPT)
+@lru_cache(maxsize=_MOST_CASES)
 def _frames(scene: Scene) -> str:
     cases = _cases(scene)
     scale = cases.scale if scene.has_rows else cases.scale[:, :1]

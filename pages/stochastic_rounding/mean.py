@@ -17,11 +17,10 @@ from fp8core.experiments.rounding_sweep import (
 from fp8core.formats import FORMATS
 from fp8core.stochastic import Debias
 from pages.kit.chart import draw_chart
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import markdown_table
 from pages.kit.view import here
 from pages.stochastic_rounding.charts.noise import mean_chart
@@ -75,7 +74,7 @@ def show(controls: Controls) -> None:
         f"To nearest it is off by up to {short(view.nearest.worst_bias, 2)}."
     )
     draw_chart(
-        mean_chart(view.sweep, view.values, name, INKS[theme()]),
+        mean_chart(view.sweep, view.values, name, page_ink()),
         key="mean_chart",
         alt=f"Mean of the rounded value for x from {short(view.values[0])} to {short(view.values[-1])} in "
         f"{name}: nearest climbs in stairs, the stochastic mean follows x within {worst} of a step",

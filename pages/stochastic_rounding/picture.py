@@ -34,13 +34,12 @@ from fp8core.formats import FORMATS
 from fp8core.stochastic import MAX_RANDOM_BITS
 from kernels.paths import ASSETS
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.view import here, stage
 from pages.kit.widgets import Place, reported
 from pages.stochastic_rounding.charts.noise import blur_chart
@@ -246,7 +245,7 @@ def show(controls: Controls) -> None:
     draw_coins(controls, coins, room(), row[1])
     st.markdown("**The error of both pictures, seen from afar**")
     draw_chart(
-        blur_chart(nearest.rms, noisy.rms, sigma, INKS[theme()]),
+        blur_chart(nearest.rms, noisy.rms, sigma, page_ink()),
         key="blur_chart",
         place=st,
         is_rigid=True,
@@ -258,13 +257,13 @@ def show(controls: Controls) -> None:
 
 
 # A picture with a smaller share of the other's mean light has lost some.
-LIGHT_LOST = 0.9
+LIGHT_SHARE = 0.9
 # A picture's key, its light and its title.
-Named = tuple[tuple[str | int, ...], Picture, str]
+Version = tuple[tuple[str | int, ...], Picture, str]
 
 
 def _draw_both(
-    controls: Controls, first: Named, second: Named, sigma: int, pixel: tuple[int, int], place: Place
+    controls: Controls, first: Version, second: Version, sigma: int, pixel: tuple[int, int], place: Place
 ) -> None:
     afar = f" Both are blurred by {sigma} px." if sigma else ""
     light = [short(float(picture.mean()), 3) for _, picture, _ in (first, second)]
@@ -276,7 +275,7 @@ def _draw_both(
         other=second[2].capitalize(),
         words=f"mean light {light[0]}",
         others=f"mean light {light[1]}",
-        lost=float(first[1].mean()) < LIGHT_LOST * float(second[1].mean()),
+        lost=float(first[1].mean()) < LIGHT_SHARE * float(second[1].mean()),
     )
     draw_wipe(
         controls,

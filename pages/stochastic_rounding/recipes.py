@@ -12,11 +12,11 @@ from fp8core.linear import MATMULS, Side
 from fp8core.quantize import quantized_values
 from fp8core.recipes import RECIPES, Operand
 from pages.kit.chart import room
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.words import percent_text
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.view import here
 from pages.stochastic_rounding.controls import ELEMENTS, FOUR_BITS, SPOT, STROKES
 from pages.stochastic_rounding.picture import draw_upload, painted, picture_here
@@ -119,8 +119,8 @@ def show(controls: Controls) -> None:
             words=f"{percent_text(one.black, 2)} turned black",
             others=f"{one.sqnr_db:.0f} dB",
             lost=one.black > 0.005,
-            below=scale_map(one.scales.tobytes(), shape, INKS[theme()].ramp),
-            under="Its scales: dark is large" if theme() == "light" else "Its scales: light is large",
+            below=scale_map(one.scales.tobytes(), shape, page_ink().ramp),
+            under="Its scales: dark is large" if page_ink() is LIGHT else "Its scales: light is large",
         )
         for recipe, one in by_recipe.items()
     ]

@@ -10,12 +10,11 @@ from fp8core.experiments.weight_updates import Freeze, Pull, walk
 from fp8core.formats import FORMATS
 from fp8core.stochastic import MAX_RANDOM_BITS
 from pages.kit.chart import draw_chart
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import percent_text, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.view import here, stage
 from pages.stochastic_rounding.charts.noise import Path, dot_chart, weight_chart
 from pages.stochastic_rounding.controls import (
@@ -93,7 +92,7 @@ def _draw_weight(controls: Controls) -> None:
     exact, nearest, mean = (float(line[-1]) for line in (path.exact, path.nearest, path.mean))
     draw_notice(f"{_stop(path.freeze)} With noise it ends at {short(mean, 3)}; exact is {short(exact, 3)}.")
     draw_chart(
-        weight_chart(path, INKS[theme()]),
+        weight_chart(path, page_ink()),
         key="weight_chart",
         alt=f"A weight over {steps} steps from {START:g}: not rounded it ends at {short(exact)}, rounded to "
         f"nearest at {short(nearest)}, stochastically at {short(mean)} on average",
@@ -147,7 +146,7 @@ def _draw_matmul(controls: Controls) -> None:
     )
     for place, (title, errors, floor, key) in zip(stage().columns(2, gap="large"), pictures, strict=True):
         draw_chart(
-            dot_chart(errors, domain, title, INKS[theme()], floor),
+            dot_chart(errors, domain, title, page_ink(), floor),
             place=place,
             key=key,
             alt=f"{title}: at K = {TERMS[-1]:,} the relative error is "
@@ -176,7 +175,7 @@ def first_win(errors: DotErrors) -> int | None:
     return int(errors.terms[first]) if first < errors.terms.size else None
 
 
-def _why(view: DotView, expected: float) -> str:
+def _why(view: DotView, ratio: float) -> str:
     same = view.same_sign
     return (
         "Where all terms have one sign, the noise averages out as 1/√K. Nearest's bias "
@@ -184,5 +183,5 @@ def _why(view: DotView, expected: float) -> str:
         f"errors are {percent_text(same.stochastic[-1], 2)} stochastically and "
         f"{percent_text(same.nearest[-1], 2)} to nearest. Where signs cancel, the result itself grows only "
         "as √K: nothing averages out. In the mean over many sums, stochastic rounding has "
-        f"{short(expected, 2)} times nearest's error."
+        f"{short(ratio, 2)} times nearest's error."
     )

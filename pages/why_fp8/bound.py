@@ -10,14 +10,14 @@ from fp8core.linear import LayerShape, LayerTensor
 from kernels.measure.peak_rates import PeakRates, Rate
 from pages.kit.chart import room
 from pages.kit.chart_slider import chart_with_slider, with_slider
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count, duration, short
 from pages.kit.controls import Controls
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.shared_controls import GPU, card
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.stage.hand import Hand
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
@@ -96,16 +96,16 @@ def show(controls: Controls) -> None:
     layer, every = layer_of(settings), bounds_of(settings)
     # A lesson asks for the bend: until the answer is locked, the picture ends before it.
     most = max(_FEW, tokens) if notices_wait() else TOKENS.high
-    by_tokens = notices(*case)
+    by_tokens, height = notices(*case), room() - (0 if projected() else _AXIS)
     draw_notice(by_tokens[tokens])
     chart_with_slider(
         controls,
         TOKENS,
         name="why_bound",
         is_rigid=True,
-        inputs=(*case, most, theme()),
+        inputs=(*case, most, page_ink()),
         at=tokens,
-        spec_at=lambda start: picture(settings, start, most, theme(), room() - (0 if projected() else _AXIS)),
+        spec_at=lambda start: picture(settings, start, most, page_ink(), height),
         alt_at=lambda _: (
             "Highest speed over the tokens. "
             + "; ".join(
@@ -127,7 +127,7 @@ def show(controls: Controls) -> None:
         )
         for rate, one in every.items()
     ]
-    know.html(grid(HEAD, rows, INKS[theme()], is_sticky=True))
+    know.html(grid(HEAD, rows, page_ink(), is_sticky=True))
     know.caption(READING)
 
 
@@ -166,7 +166,7 @@ def turn(settings: Mapping[str, Value], rate: Rate = Rate.BF16) -> int:
     return 1 + bisect_left(range(1, 1 << TOKENS.high), True, key=is_turned)
 
 
-def picture(settings: Mapping[str, Value], start: int, most: int, theme: str, room: int) -> Filled:
+def picture(settings: Mapping[str, Value], start: int, most: int, ink: Ink, room: int) -> Filled:
     gpu, layer = card(settings[GPU.key]), layer_of(settings)
     points = []
     for rate in bounds_of(settings):
@@ -188,7 +188,7 @@ def picture(settings: Mapping[str, Value], start: int, most: int, theme: str, ro
         for power in range(most + 1)
         for row in _times(bounds(gpu, replace(layer, tokens=1 << power)), power)
     ]
-    return with_slider(limits_chart(points, times, turn(settings), most, room, INKS[theme]), SLIDER, start)
+    return with_slider(limits_chart(points, times, turn(settings), most, room, ink), SLIDER, start)
 
 
 def _times(every: Mapping[Rate, Bound], power: int) -> list[dict[str, str | float]]:

@@ -10,19 +10,18 @@ from fp8core.formats.survival import fates
 from pages.kit.chart import room
 from pages.kit.chart_slider import TALL as SLIDER_TALL
 from pages.kit.chart_slider import chart_with_slider, with_slider
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
 from pages.kit.gradients import gradients, gradients_words
 from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import EMPTY, markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import NumberStyle, Whole
 from pages.why_fp8.charts.sliders import K as SLIDER
 from pages.why_fp8.charts.sliders import lost_chart
-from pages.why_fp8.sourced import Event, Trained, sourced
+from pages.why_fp8.sourced import Event, TrainedModel, sourced
 
 LOSS_SCALE = Whole(
     key="why_loss_scale",
@@ -33,7 +32,7 @@ LOSS_SCALE = Whole(
     style=NumberStyle.SLIDER,
     help="The gradients are multiplied by it before they are rounded.",
 )
-FORMATS_SHOWN = ("fp16", "bf16", "e5m2", "e4m3", "e2m1")
+FORMAT_NAMES = ("fp16", "bf16", "e5m2", "e4m3", "e2m1")
 
 IDEA = (
     "Training went from 32 bits to 16, then to 8, and now to 4. What broke first each time was **range**, "
@@ -52,10 +51,10 @@ def show(controls: Controls) -> None:
         LOSS_SCALE,
         name="why_history",
         is_rigid=True,
-        inputs=theme(),
+        inputs=page_ink(),
         at=scale,
         spec_at=lambda start: with_slider(
-            lost_chart(curves, room() - SLIDER_TALL, INKS[theme()]), SLIDER, start
+            lost_chart(curves, room() - SLIDER_TALL, page_ink()), SLIDER, start
         ),
         alt_at=lambda start: (
             f"Share of gradients lost over the loss scale. At {power_of_two(start)}: "
@@ -82,7 +81,7 @@ def show(controls: Controls) -> None:
 def shares() -> dict[str, list[float]]:
     """Shares of gradients that become zero or overflow, by format, at each log2 of the loss scale."""
     every = [np.ldexp(gradients(), k) for k in range(LOSS_SCALE.low, LOSS_SCALE.high + 1)]
-    ends = {name: [fates(FORMATS[name], x) for x in every] for name in FORMATS_SHOWN}
+    ends = {name: [fates(FORMATS[name], x) for x in every] for name in FORMAT_NAMES}
     return {name: [one.zero + one.overflow for one in along] for name, along in ends.items()}
 
 
@@ -92,7 +91,7 @@ def _timeline(events: tuple[Event, ...]) -> str:
     )
 
 
-def _trained_table(models: tuple[Trained, ...]) -> str:
+def _trained_table(models: tuple[TrainedModel, ...]) -> str:
     lines = []
     for one in models:
         sizes = f"{one.billions:,.0f} billion", f"{one.trillions:g} trillion" if one.trillions else EMPTY

@@ -9,20 +9,20 @@ from fp8core.linear import FPROP, WGRAD, LayerShape, LayerTensor, Side
 from fp8core.recipes import Operand, Recipe
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.bars import Bar, bars
-from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import by_family
 from pages.kit.shared_controls import GPU, card
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Value, Whole
 from pages.why_fp8.controls import CONTEXT, IN, MODEL, OUT, TOKENS, context_of, layer_of, model_of
-from pages.why_fp8.sourced import Measured, Model, draw_sources, links, sourced
+from pages.why_fp8.sourced import Measurement, Model, draw_sources, links, sourced
 
 Settings = Mapping[str, Value]
 
@@ -75,7 +75,7 @@ WEIGHT, COPIES, INPUT, GRADIENT, RESULT = (
 # The pieces, and the words inside their bars.
 SHORT = {WEIGHT: "w", COPIES: "w's copy", INPUT: "x", GRADIENT: "dy", RESULT: "y"}
 MIB = 1 << 20
-_COUNTED = {
+_MOMENTS = {
     FORWARD: "After the forward pass, with w, its copy, x and y",
     BACKWARD: "In the backward pass, with w, dy, their copies and x",
     INFERENCE: "In inference, with w and y",
@@ -94,7 +94,7 @@ def _show_layer(controls: Controls) -> None:
     over_bf16 = ratios(settings)
     least = min(list(over_bf16)[1:], key=over_bf16.__getitem__)
     draw_notice(
-        f"{_COUNTED[settings[MOMENT.key]]} all counted, the smallest recipe, {least}, takes "
+        f"{_MOMENTS[settings[MOMENT.key]]} all counted, the smallest recipe, {least}, takes "
         f"**{over_bf16[least]:.2f} times the memory of bf16.**"
     )
     lines = [
@@ -106,7 +106,7 @@ def _show_layer(controls: Controls) -> None:
         for name, pieces in footprints(settings).items()
     ]
     draw_chart(
-        bars(lines, SHORT, "MiB of one linear layer", room(), INKS[theme()]),
+        bars(lines, SHORT, "MiB of one linear layer", room(), page_ink()),
         key="why_memory",
         is_rigid=True,
         alt="Memory of one linear layer: " + "; ".join(f"{line.name} {line.label}" for line in lines),
@@ -126,7 +126,7 @@ def _show_layer(controls: Controls) -> None:
         for one in sourced().measured
         for counted in [counted_mib(one)]
     ]
-    know.html(grid(_CHECKS, checks, INKS[theme()]))
+    know.html(grid(_CHECKS, checks, page_ink()))
     draw_sources(links(sourced().measured), know)
 
 
@@ -167,17 +167,17 @@ def footprint(recipe: Recipe | None, layer: LayerShape, moment: str, weights: st
     w, x = (recipe.operand(matmul, Side.B) if recipe else None for matmul in (FPROP, WGRAD))
     keeps_w = moment != INFERENCE and weights != NO_MASTER
     is_multiplied = recipe is None and keeps_w and weights == BF16  # a bf16 weight is multiplied as it is
-    multiplied = copies(LayerTensor.W) if w and moment == BACKWARD else read(w, LayerTensor.W)
+    copy = copies(LayerTensor.W) if w and moment == BACKWARD else read(w, LayerTensor.W)
     return {
         WEIGHT: plain(LayerTensor.W, weights) if keeps_w else 0,
-        COPIES: 0 if is_multiplied else multiplied,
+        COPIES: 0 if is_multiplied else copy,
         INPUT: 0 if moment == INFERENCE else read(x and (x.saved or x), LayerTensor.X),
         GRADIENT: plain(LayerTensor.DY) + copies(LayerTensor.DY) if moment == BACKWARD else 0,
         RESULT: 0 if moment == BACKWARD else plain(LayerTensor.Y),
     }
 
 
-def counted_mib(one: Measured) -> float:
+def counted_mib(one: Measurement) -> float:
     """The page's own sum for a measured case; the first recipe has a scale a tensor, as there."""
     recipe = first_recipes()[0] if one.quantized else None
     layer = LayerShape(one.tokens, one.in_, one.out)
@@ -207,7 +207,7 @@ def _show_cache(controls: Controls) -> None:
         f"**{gains(settings)[0]:.2f} times the tokens per second.**"
     )
     draw_chart(
-        _cache_picture(settings, room(), INKS[theme()]),
+        _cache_picture(settings, room(), page_ink()),
         key="why_cache",
         is_rigid=True,
         alt="Bytes read for one token of each sequence, and tokens per second at most: "

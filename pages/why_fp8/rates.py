@@ -2,12 +2,12 @@
 
 from kernels.measure.peak_rates import PEAK_RATES, PeakRates, Rate
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
@@ -23,7 +23,7 @@ UNIT = Choice(
     options={"tflop_s": "TFLOP/s", "bf16": "× its bf16", "first": f"× the {FIRST.name.split()[0]}"},
     default="tflop_s",
 )
-SHOWN = (Rate.TF32, Rate.BF16, Rate.FP8, Rate.FP4)
+RATES = (Rate.TF32, Rate.BF16, Rate.FP8, Rate.FP4)
 _NONE = "–"
 IDEA = (
     "A tensor core multiplies small tiles of numbers. **Half the bits of an operand, twice the products in "
@@ -44,13 +44,13 @@ def show(controls: Controls) -> None:
         f"**{low if low == high else f'{low} to {high}'} times as fast** in it as in bf16."
     )
     draw_chart(
-        picture(unit, theme(), room()),
+        picture(unit, page_ink(), room()),
         key="why_rates",
         alt="Peak rates of tensor cores. fp8 over bf16: "
         + "; ".join(f"{name} {gain:.2f}" for name, gain in zip(PEAK_RATES, ratios, strict=True) if gain),
     )
     draw_text(IDEA, know)
-    know.html(grid(HEAD, _table(), INKS[theme()], is_sticky=True))
+    know.html(grid(HEAD, _table(), page_ink(), is_sticky=True))
     know.markdown(
         "Ridge: operations per byte from memory, above which the tensor cores are the limit. Rates are at "
         "the boost clock. A GPU at its power limit runs slower: the page Benchmarks has measured rates."
@@ -76,14 +76,14 @@ def alike() -> dict[str, PeakRates]:
     """One GPU of each set of rates, under the names of all with these rates."""
     same_rates: dict[tuple[float | None, ...], list[PeakRates]] = {}
     for rates in PEAK_RATES.values():
-        same_rates.setdefault(tuple(rates.tflop_s[of] for of in SHOWN), []).append(rates)
+        same_rates.setdefault(tuple(rates.tflop_s[of] for of in RATES), []).append(rates)
     return {"/".join(one.name.split()[0] for one in same): same[0] for same in same_rates.values()}
 
 
-def picture(unit: str, theme: str, room: int) -> Filled:
+def picture(unit: str, ink: Ink, room: int) -> Filled:
     peaks = []
     for names, rates in alike().items():
-        its = {of.value: peak for of in SHOWN if (peak := rate(rates, of, unit)) is not None}
+        its = {of.value: peak for of in RATES if (peak := rate(rates, of, unit)) is not None}
         if unit == "first":
             its[MEMORY] = rates.memory_gb_s / FIRST.memory_gb_s
         for what, peak in its.items():
@@ -92,7 +92,7 @@ def picture(unit: str, theme: str, room: int) -> Filled:
     axis = {"tflop_s": "dense TFLOP/s", "bf16": "times the bf16 of the same GPU"}.get(
         unit, f"times bf16, or memory, of the {FIRST.name}"
     )
-    return rates_chart(peaks, axis, room, INKS[theme])
+    return rates_chart(peaks, axis, room, ink)
 
 
 def _table() -> list[tuple[str, ...]]:

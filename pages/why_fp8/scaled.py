@@ -1,10 +1,9 @@
 """Section "What is scaled": a transformer's parts by format, and the share of the work in fp8."""
 
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.why_fp8.charts.rows import block
@@ -35,7 +34,7 @@ def show(controls: Controls) -> None:
         "Attention grows with the context and stays bf16."
     )
     draw_chart(
-        block(boxes, room(), INKS[theme()]),
+        block(boxes, room(), page_ink()),
         key="why_scaled",
         alt="Parts of a transformer from top to bottom: "
         + "; ".join(

@@ -40,7 +40,7 @@ class Model(Sourced):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured(Sourced):
+class Measurement(Sourced):
     """Memory of one layer, measured by another program."""
 
     name: str
@@ -70,7 +70,7 @@ class Event(Sourced):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trained(Sourced):
+class TrainedModel(Sourced):
     name: str
     bits: int
     billions: float
@@ -81,10 +81,10 @@ class Trained(Sourced):
 @dataclass(frozen=True, kw_only=True)
 class Contents:
     models: dict[str, Model]
-    measured: tuple[Measured, ...]
+    measured: tuple[Measurement, ...]
     parts: tuple[Part, ...]
     events: tuple[Event, ...]
-    trained: tuple[Trained, ...]
+    trained: tuple[TrainedModel, ...]
 
 
 @cache
@@ -93,10 +93,10 @@ def sourced() -> Contents:
     measured = [{"in_" if key == "in" else key: v for key, v in one.items()} for one in data["measured"]]
     return Contents(
         models={one["name"]: Model(**one) for one in data["models"]},
-        measured=tuple(Measured(**one) for one in measured),
+        measured=tuple(Measurement(**one) for one in measured),
         parts=tuple(Part(**one) for one in data["parts"]),
         events=tuple(sorted((Event(**one) for one in data["events"]), key=lambda event: event.date)),
-        trained=tuple(Trained(**one) for one in data["trained"]),
+        trained=tuple(TrainedModel(**one) for one in data["trained"]),
     )
 
 

@@ -49,7 +49,7 @@ def curves_chart(
     field: str,
     room: int,
     ink: Ink,
-    measured: tuple[str, Sequence[SumError]] | None = None,
+    device: tuple[str, Sequence[SumError]] | None = None,
 ) -> Filled:
     """Errors `field` (RMS or BIAS) over K; `measured` has a device's name and its errors."""
     points = [
@@ -59,8 +59,8 @@ def curves_chart(
     ]
     datasets = {LINES: dict(zip(("unit", "evidence", "k", "error"), zip(*points, strict=True), strict=True))}
     errors = list(datasets[LINES]["error"])
-    if measured is not None:
-        who, rings = measured
+    if device is not None:
+        who, rings = device
         datasets[RINGS] = {
             "k": [error.k for error in rings],
             "error": [getattr(error, field) for error in rings],
@@ -70,7 +70,7 @@ def curves_chart(
     domain = rms_domain(errors) if field == RMS else bias_domain(errors)
     datasets[NAMES] = _names(curves, field, domain, room - _AROUND)
     lengths = [error.k for error in curves[0].errors]
-    return _curves(ink, field, measured is not None).filled(
+    return _curves(ink, field, device is not None).filled(
         datasets,
         names=[curve.label for curve in curves],
         lengths=lengths,
@@ -116,15 +116,15 @@ def _curves(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
         axis=alt.Axis(values=lengths, format=",d", grid=False, labelOverlap=True, titleAnchor="start"),
     )
     y = _error_axis(field)
-    picked = alt.selection_point(name="picked", fields=["unit"])
+    pick = alt.selection_point(name="picked", fields=["unit"])
     names = several("names", ["one chain"])
     looks = {
         "color": alt.Color("unit:N", scale=alt.Scale(domain=names, range=list(ink.series)), legend=None),
-        "opacity": alt.when(picked).then(alt.value(1)).otherwise(alt.value(0.12)),
+        "opacity": alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12)),
     }
     shape = alt.Shape("unit:N", scale=alt.Scale(domain=names, range=list(SHAPES)), legend=None)
-    is_drawn = "datum.error > 0" if field == RMS else "isValid(datum.error)"
-    base = alt.Chart(alt.NamedData(LINES)).transform_filter(is_drawn).encode(x=x, y=y, **looks)
+    has_place = "datum.error > 0" if field == RMS else "isValid(datum.error)"
+    base = alt.Chart(alt.NamedData(LINES)).transform_filter(has_place).encode(x=x, y=y, **looks)
     dashes = alt.Scale(domain=list(DASHES), range=list(DASHES.values()))
     tooltip = [
         alt.Tooltip("unit:N", title="unit"),
@@ -133,7 +133,7 @@ def _curves(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
         alt.Tooltip("error:Q", title="rms error" if field == RMS else "signed error", format=".3~p"),
     ]
     layers = [
-        *_aside(looks, shape, picked, ink),
+        *_aside(looks, shape, pick, ink),
         base.mark_line(strokeWidth=2.5, aria=False).encode(
             strokeDash=alt.StrokeDash("evidence:N", legend=None, scale=dashes)
         ),
@@ -152,7 +152,7 @@ def _curves(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
     return dressed(alt.layer(*layers, height=number("height", 400)), ink)
 
 
-def _aside(looks: dict[str, Any], shape: alt.Shape, picked: alt.Parameter, ink: Ink) -> list[alt.Chart]:
+def _aside(looks: dict[str, Any], shape: alt.Shape, pick: alt.Parameter, ink: Ink) -> list[alt.Chart]:
     """The names at the lines' ends. Vega reports clicks only on the layer that has the selection."""
 
     def after(pixels: int) -> Any:
@@ -176,7 +176,7 @@ def _aside(looks: dict[str, Any], shape: alt.Shape, picked: alt.Parameter, ink: 
         names.mark_point(size=70, filled=True, cursor="pointer").encode(
             x=after(16), y=y, shape=shape, **looks
         ),
-        words.encode(x=after(25), y=y, text="words:N", opacity=looks["opacity"]).add_params(picked),
+        words.encode(x=after(25), y=y, text="words:N", opacity=looks["opacity"]).add_params(pick),
     ]
 
 

@@ -411,7 +411,7 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, ...]:
         data=alt.NamedData(TERMS),
     )
     bold = {"fontSize": 13, "fontWeight": "bold", "baseline": "bottom", "aria": False}
-    gone = now.transform_filter(f"datum.gone && {FALL} == 1").mark_text(color=ink.lost, **bold)
+    zeros = now.transform_filter(f"datum.gone && {FALL} == 1").mark_text(color=ink.lost, **bold)
     sign = now.mark_text(dy=-1, color=ink.text, **bold)
     label = now.mark_text(fontSize=11, baseline="top", color=ink.soft, aria=False)
     cover = now.mark_rect(opacity=0, color=ink.text)
@@ -423,7 +423,7 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, ...]:
         alt.Tooltip("share:Q", title="lost share", format=".3~%"),
     ]
     words = alt.layer(
-        gone.transform_calculate(base="foot").encode(x=_x("x"), y=_y("base"), text=alt.value("0")),
+        zeros.transform_calculate(base="foot").encode(x=_x("x"), y=_y("base"), text=alt.value("0")),
         sign.encode(x=_x("x"), y=_y("y0"), text="sign:N"),
         label.transform_calculate(under="foot + 5").encode(x=_x("x"), y=_y("under"), text="label:N"),
         cover.transform_calculate(high=str(HEAD), low_end="foot").encode(
@@ -437,7 +437,7 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, ...]:
 def _ones(ink: Ink) -> alt.LayerChart:
     """A square for each one; those below the cut have a second one, which falls."""
     one = f"zero_y - tall * (datum.exponent + 1) + {_DROP}"
-    is_kept = alt.when("datum.is_kept || !is_cut").then(alt.value(ink.dot))
+    is_above = alt.when("datum.is_kept || !is_cut").then(alt.value(ink.dot))
     bits = (
         alt.Chart()
         .transform_filter(NOW)
@@ -464,8 +464,8 @@ def _ones(ink: Ink) -> alt.LayerChart:
             **across,
             y=_y("one_top"),
             y2="one_low:Q",
-            fill=is_kept.otherwise(alt.value(ink.page)),
-            stroke=is_kept.otherwise(alt.value(ink.lost)),
+            fill=is_above.otherwise(alt.value(ink.page)),
+            stroke=is_above.otherwise(alt.value(ink.lost)),
         ),
         falls,
         data=alt.NamedData(ONES),

@@ -97,8 +97,8 @@ def differences(key: str, kind: str, seed: int) -> Differences:
     if operand is None:
         grid, scale = TileGrid.over(CORNER, CORNER), np.full((1, 1), np.nan)
     else:
-        stored = scales(numbers(kind, seed), operand).stored
-        grid, scale = operand.grid(CORNER), stored.astype(np.float64)
+        values = scales(numbers(kind, seed), operand).stored
+        grid, scale = operand.grid(CORNER), values.astype(np.float64)
     return Differences(recipe=recipe, operand=operand, grid=grid, scale=scale, copies=copies)
 
 
@@ -405,9 +405,9 @@ def _copies(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink
             shape = copy.tile[::-1] if again else copy.tile
             grid = TileGrid.over(tuple(4 if extent in (1, WHOLE) else 2 * extent for extent in shape), shape)
             readers = " and ".join(matmul.title for matmul, _ in copy.readers)
-            repeated = ", again in the other layout" if again else ""
+            remark = ", again in the other layout" if again else ""
             matmul, _ = copy.readers[min(again, len(copy.readers) - 1)]
-            what = f"{tensor.value} for {readers}, tiles of {stored_tile(tensor, *copy.tile)}{repeated}"
+            what = f"{tensor.value} for {readers}, tiles of {stored_tile(tensor, *copy.tile)}{remark}"
             fill, edge = (ink.page, ink.scale) if again else (ink.scale, ink.page)
             down, across = size / grid.shape[0], layout.copy / grid.shape[1]
             for tile in grid.tiles():

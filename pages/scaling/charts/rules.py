@@ -22,8 +22,8 @@ AMAX = "amax"
 # Pixels of a row's label, and of all around the rows.
 LABEL, AROUND = 12, 170
 # The row of the handle, and the rails by row. The first row does not move: its scale is exact.
-HANDLED = 1
-RAILS = {HANDLED: RAIL, 2: "second", 3: "third"}
+HANDLE_ROW = 1
+RAILS = {HANDLE_ROW: RAIL, 2: "second", 3: "third"}
 # Vega expression: amax of the block that the slider moves.
 NOW = f"(isArray({BLOCK}.{AMAX}) ? {BLOCK}.{AMAX}[0] : {START})"
 BEYOND = "beyond"
@@ -111,16 +111,16 @@ def _one_block(row: int, tall: int, ink: Ink, scale: alt.Scale) -> list[alt.Char
     moves = alt.Chart(alt.NamedData(f"moves {row}")).transform_calculate(
         at="datum.amax", words="'scale ' + datum.text + ' → ' + format(datum.lands, '.4~g')"
     )
-    named = moves.transform_calculate(words="'amax ' + datum.amax + ', ' + datum.words")
-    here = (moves if row else named).transform_filter(f"abs(datum.amax - {NOW}) < {SLIDER[2] / 4}")
+    with_amax = moves.transform_calculate(words="'amax ' + datum.amax + ', ' + datum.words")
+    here = (moves if row else with_amax).transform_filter(f"abs(datum.amax - {NOW}) < {SLIDER[2] / 4}")
     x, y = alt.X("lands:Q", scale=scale), alt.YValue(LABEL)
     tooltip = [alt.Tooltip("lands:Q", title="lands at"), alt.Tooltip("text:N", title="scale")]
     dot = here.mark_point(filled=True, size=90, color=ink.text, opacity=1)
     stem = here.mark_rule(color=ink.text, strokeWidth=2).encode(x=x, y=y, y2=alt.Y2Value(tall))
-    dx, is_right = 18 if row == HANDLED else 9, text("right", "datum.lands > 1")
+    dx, is_right = 18 if row == HANDLE_ROW else 9, text("right", "datum.lands > 1")
     label = [
         side.encode(x=x, y=y, text=alt.Text("words:N"))
         for side in beside(here, is_right, dx=dx, color=ink.text, fontSize=13)
     ]
-    rails = [rail(named, x, y, RAILS[row])] if row in RAILS else []
+    rails = [rail(with_amax, x, y, RAILS[row])] if row in RAILS else []
     return [stem, dot.encode(x=x, y=y, tooltip=tooltip), *label, *rails]

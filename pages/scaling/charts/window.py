@@ -29,7 +29,7 @@ CURVE, BINS, AMAX, SPANS = "curve", "bins", "amax", "spans"
 # Octaves from one scale to the next, and in a bar of the histogram.
 STEP, BIN = 0.25, 0.25
 # In the last part of the axis, this share of it, the handle's words stand at its left.
-LARGEST, CROWDED = "largest number", 0.3
+LARGEST, RIGHT_END = "largest number", 0.3
 ZONES = ["becomes 0", "subnormal", "normal", "saturates"]
 Numbers = Mapping[str, NDArray]
 # Vega expressions: log2 of the reader's scale, and the row of the curve there.
@@ -80,7 +80,7 @@ def window_chart(
         sizes=[left, right],
         beyond=beyond,
         largest=f"{largest} - datum.s",
-        crowded=f"datum.x0 > {right - CROWDED * (right - left)}",
+        crowded=f"datum.x0 > {right - RIGHT_END * (right - left)}",
         shares=[0.0, float(bins["share"].max(initial=0.0)) * LABELS_ROOM],
         size=axis_title(f"number / scale, as {name} stores it"),
         zone=f"{middle} <= {zero} ? '{ZONES[0]}' : {middle} < {normal} ? '{ZONES[1]}' : "

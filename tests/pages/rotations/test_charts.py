@@ -36,7 +36,7 @@ def setting_of(**values: object) -> Setting:
 
 
 def test_the_picture_asks_for_the_data_it_gets_and_starts_the_handle_where_told() -> None:
-    chart = picture(setting_of(), 40, "light", 500)
+    chart = picture(setting_of(), 40, LIGHT, 500)
     assert names(chart) == {vectors.ENTRIES, vectors.POSITIONS, vectors.TICKS} == set(chart["datasets"])
     slider = next(p for p in chart["params"] if p["name"] == vectors.OUTLIER)
     assert slider["value"] == [{"magnitude": 40}]
@@ -45,7 +45,7 @@ def test_the_picture_asks_for_the_data_it_gets_and_starts_the_handle_where_told(
 
 @pytest.mark.parametrize(("tile", "elements"), [(LINE, int(LINE)), (WHOLE_VECTOR, 64)])
 def test_a_tile_of_the_picture_is_that_of_the_quantizer(tile, elements) -> None:
-    tiles = dataset(picture(setting_of(tile=tile), 16, "light", 500), vectors.ENTRIES)["tile"]
+    tiles = dataset(picture(setting_of(tile=tile), 16, LIGHT, 500), vectors.ENTRIES)["tile"]
     assert tiles == 2 * [number // elements for number in range(64)]
 
 
@@ -55,7 +55,7 @@ def test_a_tile_of_the_picture_is_that_of_the_quantizer(tile, elements) -> None:
 )
 def test_each_position_has_the_quantizers_figures(format_, tile, outliers) -> None:
     setting = setting_of(format=format_, tile=tile, outliers=outliers, rotation="orthogonal")
-    data = picture(setting, 16, "light", 500)
+    data = picture(setting, 16, LIGHT, 500)
     rows = [row for row in in_rows(dataset(data, vectors.POSITIONS)) if row["at"] in (1, 17, 128)]
     ((low, high),) = [[p["value"] for p in data["params"] if p["name"] in ("low", "high")]]
     for row in rows:

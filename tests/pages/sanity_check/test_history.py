@@ -10,7 +10,7 @@ from kernels.worker.jobs import Done, Failed, Running, State, Stopped, Ticket
 from kernels.worker.queue import FORGOTTEN
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.queue_panel import Workers
-from pages.sanity_check.history import CHECKS_KEPT, History
+from pages.sanity_check.history import MOST_CHECKS, History
 from tests.pages.sanity_check.reports import report, so_far
 
 WHOLE = report()
@@ -86,9 +86,9 @@ def test_of_a_run_that_one_session_left_the_whole_stays(queue, stopped_first):
 
 def test_the_newest_come_first_and_the_oldest_go(queue):
     history = History()
-    count = CHECKS_KEPT + 3
+    count = MOST_CHECKS + 3
     starts = [f"2026-11-20T12:{minute:02}:00+00:00" for minute in range(count)]
     followed(history, queue, *(Done(replace(WHOLE, started=started)) for started in starts))
     past = history.past()
-    assert [one.number for one in past] == list(range(count, count - CHECKS_KEPT, -1))
-    assert [one.report.started for one in past] == starts[: count - CHECKS_KEPT - 1 : -1]
+    assert [one.number for one in past] == list(range(count, count - MOST_CHECKS, -1))
+    assert [one.report.started for one in past] == starts[: count - MOST_CHECKS - 1 : -1]

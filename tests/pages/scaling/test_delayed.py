@@ -3,6 +3,7 @@
 import pytest
 
 from fp8core.experiments.amax_series import OFFERED_SERIES, RECORDED_SERIES
+from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
 from pages.scaling.charts.delayed import EVERY, STEPS
 from pages.scaling.delayed import delayed_spec, strategies
@@ -16,7 +17,7 @@ SERIES = (1.0, 1.0, 8.0, 1.0, 0.25, 2.0)
 
 
 def spec(series=SERIES, history=2):
-    return delayed_spec(series, history, 0, "light")
+    return delayed_spec(series, history, 0, LIGHT)
 
 
 @pytest.mark.parametrize("kind", SOME_SERIES)

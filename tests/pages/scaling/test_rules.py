@@ -9,6 +9,7 @@ import pytest
 
 from fp8core.formats import FORMATS
 from fp8core.inputs import LAWS, OFFERED
+from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
 from pages.scaling.rules import BLOCK_SIZE, ELEMENT, LOG_UNIFORM, rules_spec
 from tests.pages.specs import dataset
@@ -43,7 +44,7 @@ def test_blocks_of_uniform_log_amax_saturate_as_the_closed_form_says(open_app, s
 @pytest.mark.parametrize("name", ELEMENT.options)
 def test_every_block_is_in_one_bar_of_each_rule(name):
     for kind in SOME_KINDS:
-        spec = rules_spec((name, 32, kind, "dy", 0), 1.5, "light", 500)
+        spec = rules_spec((name, 32, kind, "dy", 0), 1.5, LIGHT, 500)
         assert len(spec["vconcat"]) == 4
         for i in range(4):
             bins = dataset(spec, f"bins {i}")
@@ -52,7 +53,7 @@ def test_every_block_is_in_one_bar_of_each_rule(name):
 
 
 def test_a_moved_block_lands_where_the_rule_says():
-    spec = rules_spec(("e4m3", 32, "gaussian", "x", 0), 1.5, "light", 500)
+    spec = rules_spec(("e4m3", 32, "gaussian", "x", 0), 1.5, LIGHT, 500)
     exact, floor, even, up = (
         dict(zip(moves["amax"], moves["lands"], strict=True))
         for moves in (dataset(spec, f"moves {i}") for i in range(4))

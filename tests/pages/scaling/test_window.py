@@ -9,6 +9,7 @@ import pytest
 from fp8core.formats import FORMATS
 from fp8core.inputs import LAWS, OFFERED, InputKind, draw, stretch
 from fp8core.linear import OPERANDS
+from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
 from pages.scaling.charts.window import BIN, BINS, CURVE, SPANS
 from pages.scaling.window import (
@@ -97,7 +98,7 @@ def test_every_scale_of_a_button_and_of_the_slider_is_accepted_and_has_no_digits
 @pytest.mark.parametrize("name", FORMAT.options)
 def test_every_number_is_in_one_bar_and_edges_are_the_formats(name):
     for kind in SOME_KINDS:
-        spec, format_ = window_spec((name, kind, "dy", 1), 0.0, "light"), FORMATS[name]
+        spec, format_ = window_spec((name, kind, "dy", 1), 0.0, LIGHT), FORMATS[name]
         assert sum(dataset(spec, BINS)["share"]) == pytest.approx(1.0)
         spans = dataset(spec, SPANS)
         assert spans["x0"][1:] == spans["x1"][:-1]
@@ -107,7 +108,7 @@ def test_every_number_is_in_one_bar_and_edges_are_the_formats(name):
 
 
 def test_bars_agree_with_the_shares_of_the_curve():
-    spec = window_spec(("e4m3", "gaussian", "x", 0), 0.0, "light")
+    spec = window_spec(("e4m3", "gaussian", "x", 0), 0.0, LIGHT)
     bins, curve = ({key: np.array(x) for key, x in dataset(spec, name).items()} for name in (BINS, CURVE))
     left, share, zero = bins["left"], bins["share"], dataset(spec, SPANS)["x1"][0]
     for s, dead in zip(curve["s"], curve["dead"], strict=True):

@@ -4,6 +4,7 @@ import pytest
 
 from fp8core.linear import LayerShape
 from kernels.measure.peak_rates import PEAK_RATES, Rate
+from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
 from pages.why_fp8 import bound
 from pages.why_fp8.bound import ARITHMETIC, MEMORY, bounds
@@ -49,7 +50,7 @@ def test_the_gain_is_at_most_twofold_and_the_turn_lies_at_the_ridge():
 
 
 def test_the_lines_end_at_the_peaks_and_the_limit_changes_at_the_rule():
-    spec = bound.picture(DEFAULTS, 12, 17, "light", 500)
+    spec = bound.picture(DEFAULTS, 12, 17, LIGHT, 500)
     peaks = PEAK_RATES["H200 SXM"].tflop_s
     words = {row["words"] for row in rows(spec, ENDS)}
     assert words == {f"{of.value}: {peaks[of]:,.0f}" for of in peaks if of.value in ("bf16", "fp8")}

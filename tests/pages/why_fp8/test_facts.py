@@ -3,6 +3,7 @@
 import pytest
 
 from kernels.measure.peak_rates import PEAK_RATES
+from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
 from pages.why_fp8 import history, rates
 from pages.why_fp8.charts.rows import MARKS, ROWS
@@ -19,7 +20,7 @@ def test_arithmetic_outgrew_memory():
 
 @pytest.mark.parametrize("unit", rates.UNIT.options)
 def test_each_rate_is_a_mark_and_memory_is_one_beside_the_first_gpu_only(unit):
-    spec = rates.picture(unit, "light", 500)
+    spec = rates.picture(unit, LIGHT, 500)
     every = [
         rates.rate(one, of, unit) for one in rates.alike().values() for of in rates.SHOWN if one.tflop_s[of]
     ]
