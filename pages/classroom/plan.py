@@ -7,7 +7,7 @@ from pages.classroom.door import is_teacher
 from pages.kit.charts.words import count
 from pages.kit.classroom.store import store
 from pages.kit.lesson.chapter import Plan
-from pages.kit.lesson.library import Library, Place, library
+from pages.kit.lesson.library import Library, Place, library, places_of
 from pages.kit.widgets import reported
 
 _KEY = "class_plan"
@@ -35,9 +35,8 @@ def draw_plan(present: Place | None) -> None:
         return
     minute = 0
     for place in lessons.places:
-        if place.key not in plan.steps:
+        if (minutes := plan.steps.get(place.key)) is None:
             continue
-        minutes = plan.steps[place.key]
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(f"{minute} min", width=64)
             st.page_link(
@@ -54,11 +53,7 @@ def draw_plan(present: Place | None) -> None:
 def skipped(lessons: Library, plan: Plan) -> str:
     skips = []
     for chapter in lessons.chapters:
-        numbers = [
-            str(place.number)
-            for place in lessons.places
-            if place.chapter is chapter and place.key not in plan.steps
-        ]
+        numbers = [str(place.number) for place in places_of(chapter) if place.key not in plan.steps]
         if len(numbers) == len(chapter.steps):
             skips.append(chapter.title)
         elif numbers:

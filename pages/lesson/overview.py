@@ -11,7 +11,7 @@ from pages.kit.classroom.store import store
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.lesson.chapter import Chapter
-from pages.kit.lesson.library import Library, Place
+from pages.kit.lesson.library import Library, Place, places_of
 from pages.kit.lesson.panel import go
 from pages.kit.lesson.prediction import answer_at, truth_is_out
 from pages.kit.look.presenter import projected
@@ -91,19 +91,15 @@ def show(controls: Controls, chapter_control: Choice[str], lessons: Library) -> 
     minutes = chapter.minutes if chapter else lessons.minutes
     what = "This chapter takes" if chapter else "All chapters take"
     draw_notice(f"Predict first, then see the truth. {what} about **{count(minutes, 'minute')}**.")
-    _draw_resume(_places(lessons, chapter) if chapter else lessons.places, place)
+    _draw_resume(places_of(chapter) if chapter else lessons.places, place)
     with view.take_stage().container(key=_KEY, gap=None):
         st.html(_STYLE + (_PROJECTED if projected() else ""))
         for one in lessons.chapters if name == ALL else ():
             _draw_chapter(one, lessons, place)
-        for one in _places(lessons, chapter) if chapter else ():
+        for one in places_of(chapter) if chapter else ():
             _draw_step(one, place)
         st.html(_SQUARES)
     view.know.markdown(KNOW)
-
-
-def _places(lessons: Library, chapter: Chapter) -> list[Place]:
-    return [place for place in lessons.places if place.chapter is chapter]
 
 
 def _draw_resume(places: Sequence[Place], place: Place | None) -> None:
@@ -117,40 +113,34 @@ def _draw_resume(places: Sequence[Place], place: Place | None) -> None:
 
 
 def _draw_chapter(chapter: Chapter, lessons: Library, place: Place | None) -> None:
-    places = _places(lessons, chapter)
-    is_begun = any(_state(one) == "done" for one in places)
-    to = next((one for one in places if _state(one) == "" and is_begun), places[0])
-    squares = "".join(f'<i class="{_state(one)}" title="{escape(one.step.title)}"></i>' for one in places)
+    places = places_of(chapter)
+    states = [_state(one) for one in places]
+    predictions, waiting = states.count("done"), states.count("")
+    to = places[states.index("") if predictions and waiting else 0]
+    squares = "".join(
+        f'<i class="{state}" title="{escape(one.step.title)}"></i>'
+        for one, state in zip(places, states, strict=True)
+    )
     before = [chapter_before.title for name in chapter.after if (chapter_before := lessons.chapter(name))]
     after = f'<span class="after">after {escape(", ".join(before))}</span>' if before else ""
     if place is not None and place.chapter is chapter:
         after = f"<b>you are at step {place.number}</b>"
-    states = [_state(one) for one in places]
-    predictions, waiting = states.count("done"), states.count("")
-    status = f"{predictions} of {count(predictions + waiting, 'prediction')} made"
-    _draw_row(
-        to,
-        chapter.title,
-        f'<span role="img" aria-label="{status}">{squares}</span>'
-        f"<span>{count(chapter.minutes, 'minute')}</span>{after}",
-    )
+    label = f"{predictions} of {count(predictions + waiting, 'prediction')} made"
+    status = f'<span role="img" aria-label="{label}">{squares}</span>'
+    _draw_row(to, chapter.title, f"{status}<span>{count(chapter.minutes, 'minute')}</span>{after}")
 
 
 def _draw_step(one: Place, place: Place | None) -> None:
-    status = {"": "waits for your prediction", "done": "predicted", "told": "no question"}[_state(one)]
+    state = _state(one)
+    status = {"": "waits for your prediction", "done": "predicted", "told": "no question"}[state]
     mine = "<b>you are here</b>" if place == one else ""
-    square = f'<span><i class="{_state(one)}"></i>{status}</span>{mine}'
-    _draw_row(one, f"{one.number}. {one.step.title}", square)
+    _draw_row(one, f"{one.number}. {one.step.title}", f'<span><i class="{state}"></i>{status}</span>{mine}')
 
 
 def _draw_row(to: Place, label: str, status: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.page_link(
-            f"pages/{to.step.page}.py",
-            label=label,
-            query_params=to.parameters(truth_is_out(to)),
-            width="content",
-        )
+        parameters = to.parameters(truth_is_out(to))
+        st.page_link(f"pages/{to.step.page}.py", label=label, query_params=parameters, width="content")
         st.html(f'<div class="chapter">{status}</div>')
 
 

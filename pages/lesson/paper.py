@@ -12,7 +12,7 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.lesson.chapter import Chapter, Kind, Prediction
 from pages.kit.lesson.facts import filled, truth_of
-from pages.kit.lesson.library import Place
+from pages.kit.lesson.library import Place, places_of
 from pages.kit.lesson.pictures import image, picture_of
 from pages.kit.lesson.prediction import in_unit, truth_is_out, verdict
 from pages.kit.widgets import Choice
@@ -35,8 +35,7 @@ def show(controls: Controls, chapter_control: Choice[str], chapters: Sequence[Ch
             st.caption(doubt)
     with st.container(key="paper"):
         for chapter in chapters:
-            places = [Place(chapter, number) for number in range(1, len(chapter.steps) + 1)]
-            for place in places:
+            for place in places_of(chapter):
                 with st.container(key=f"paper_step_{chapter.name}_{place.number}"):
                     # A page never ends between a chapter's title and its first step.
                     if place.number == 1:
@@ -95,9 +94,8 @@ def _draw_room(predict: Prediction) -> None:
 
 def _answers(chapter: Chapter) -> list[Place]:
     """The steps whose answers this reader may have: in a class, the revealed ones."""
-    places = [Place(chapter, number) for number in range(1, len(chapter.steps) + 1)]
     may_all = not store().is_open or shared().is_teacher(visitor())
-    return [place for place in places if place.step.predict and (may_all or truth_is_out(place))]
+    return [one for one in places_of(chapter) if one.step.predict and (may_all or truth_is_out(one))]
 
 
 def _draw_answer(place: Place) -> None:

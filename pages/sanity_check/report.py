@@ -21,6 +21,7 @@ from pages.kit.charts.template import Filled
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.shell import page_ink
+from pages.kit.tables import markdown_table
 from pages.kit.view import here
 from pages.kit.widgets import Place
 from pages.sanity_check.history import Past
@@ -28,13 +29,14 @@ from pages.sanity_check.history import Past
 # The lines of each question, each with its verdict; None for one that is to come.
 Squares = Mapping[Group, Sequence[tuple[str, Verdict | None]]]
 
+# Signs, and the colors of badges.
 _SIGNS = {
-    Verdict.PASS: "✓",
-    Verdict.FAIL: "✗",
-    Verdict.SLOW: "↓",
-    Verdict.NOT_SUPPORTED: "∅",
-    Verdict.NOT_RUN: "–",
-    None: "",
+    Verdict.PASS: ("✓", "green"),
+    Verdict.FAIL: ("✗", "red"),
+    Verdict.SLOW: ("↓", "orange"),
+    Verdict.NOT_SUPPORTED: ("∅", "violet"),
+    Verdict.NOT_RUN: ("–", "gray"),
+    None: ("", ""),
 }
 # The lines with these verdicts have their names beside the question.
 _WITH_NAMES = (Verdict.FAIL, Verdict.SLOW, Verdict.NOT_SUPPORTED)
@@ -81,16 +83,16 @@ def draw_squares(squares: Squares, place: Place) -> None:
 
 
 def _row(group: Group, lines: Sequence[tuple[str, Verdict | None]], ink: Ink) -> str:
-    named = [f"{name}: {verdict.value}" for name, verdict in lines if verdict in _WITH_NAMES and verdict]
-    more = len(named) - _MOST_NAMES
-    names = "; ".join(named[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    names = [f"{name}: {verdict.value}" for name, verdict in lines if verdict in _WITH_NAMES and verdict]
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     passes = sum(verdict is Verdict.PASS for _, verdict in lines)
     has_begun = any(verdict is not None for _, verdict in lines)
     figures = f"{passes} of {len(lines)}" if has_begun else f"{len(lines)}"
     squares = "".join(_square(name, verdict, ink) for name, verdict in lines)
     return (
         f'<section><h2>{escape(group.title)}<span style="color:{ink.soft}">{figures}</span>'
-        f'<span style="color:{ink.lost}">{escape(names)}</span></h2><div>{squares}</div></section>'
+        f'<span style="color:{ink.lost}">{escape("; ".join(names[:_MOST_NAMES]) + more)}</span></h2>'
+        f"<div>{squares}</div></section>"
     )
 
 
@@ -104,17 +106,9 @@ def _square(name: str, verdict: Verdict | None, ink: Ink) -> str:
     label = escape(f"{name}: {verdict.value if verdict else 'to come'}")
     return (
         f'<i role="img" title="{label}" aria-label="{label}" '
-        f'style="background:{ground};border-color:{border};color:{sign}">{_SIGNS[verdict]}</i>'
+        f'style="background:{ground};border-color:{border};color:{sign}">{_SIGNS[verdict][0]}</i>'
     )
 
-
-_COLORS = {
-    Verdict.FAIL: "red",
-    Verdict.SLOW: "orange",
-    Verdict.NOT_RUN: "gray",
-    Verdict.NOT_SUPPORTED: "violet",
-    Verdict.PASS: "green",
-}
 
 _MOST_FAULTS = 6
 
@@ -130,8 +124,8 @@ def draw_report(past: Past) -> None:
     if report.facts.gpu is not None:
         know.markdown("What this GPU can do:")
         know.markdown("\n".join(map(_ability, report.abilities)))
-    facts = [f"| {plain(what)} | {plain(value)} |" for what, value in fact_cells(report.facts)]
-    know.markdown("\n".join(["| fact | value |", "|:---|:---|", *facts]))
+    facts = ((plain(what), plain(value)) for what, value in fact_cells(report.facts))
+    know.markdown(markdown_table(("fact", "value"), facts, "<"))
     with know:
         _draw_take_home(report)
 
@@ -199,16 +193,14 @@ def _draw_take_home(report: Report) -> None:
 
 
 def badge(verdict: Verdict) -> str:
-    return f":{_COLORS[verdict]}-badge[{_SIGNS[verdict]} {verdict.value}]"
+    sign, color = _SIGNS[verdict]
+    return f":{color}-badge[{sign} {verdict.value}]"
 
 
 def details(report: Report) -> str:
-    rows = [
-        f"| {badge(line.verdict)} | {plain(line.name)} | {plain(line.detail)} |"
-        for group in Group
-        for line in report.of_group(group)
-    ]
-    return "\n".join(["| verdict | line | detail |", "|:---|:---|:---|", *rows])
+    lines = (line for group in Group for line in report.of_group(group))
+    rows = ((badge(line.verdict), plain(line.name), plain(line.detail)) for line in lines)
+    return markdown_table(("verdict", "line", "detail"), rows, "<")
 
 
 def troubles(report: Report) -> list[str]:

@@ -1,7 +1,7 @@
 """The foot of the page "Start": three ways on, and the time of one layer in bf16 and in fp8."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
@@ -63,7 +63,7 @@ def layer_times() -> LayerTimes | None:
     """The layer of this session's newest GPU run; else the largest whole recorded one."""
     here = [Result(row, Origin.HERE) for row in gpu_queue.session().rows_of(Row) if _is_timed(row)]
     if here:
-        return _together([result for result in here if _same(result.row) == _same(here[0].row)])
+        return _together(_once(result for result in here if _same(result.row) == _same(here[0].row)))
     return _recorded(gemm_results.every_recorded())
 
 
@@ -77,12 +77,8 @@ def _recorded(recorded: Recorded) -> LayerTimes | None:
     order, rows = list(RECIPES), Counter(result.row.machine.name for result in recorded.results)
 
     def rank(layer: list[Result]) -> tuple[float, int, int]:
-        first = layer[0].row
-        return (
-            -sum(result.row.job.flop for result in layer),
-            order.index(first.job.recipe),
-            -rows[first.machine.name],
-        )
+        first, flop = layer[0].row, sum(result.row.job.flop for result in layer)
+        return -flop, order.index(first.job.recipe), -rows[first.machine.name]
 
     best = min(whole, key=rank, default=None)
     return None if best is None else _together(best)
@@ -111,10 +107,8 @@ def _once(results: Iterable[Result]) -> list[Result]:
     return [by_matmul[name] for name in MATMULS if name in by_matmul]
 
 
-def _together(results: Iterable[Result]) -> LayerTimes:
-    results = _once(results)
-    first = results[0]
-    job = first.row.job
+def _together(results: Sequence[Result]) -> LayerTimes:
+    first, job = results[0], results[0].row.job
 
     def total(peer: Peer) -> float:
         return sum(result.row.times[peer].median_us for result in results)
@@ -166,7 +160,6 @@ def draw_doors(times: LayerTimes | None, ink: Ink, tiles: Mapping[str, str]) -> 
         layer = f"{count(len(times.matmuls), 'matmul')} of a layer, with quantizing. {times.where}"
         faster = f"<b>{escape(ratio(times.times_faster))} as fast as bf16</b>{escape(layer)}"
     with st.container(horizontal=True, key=_KEY, gap="small", vertical_alignment="center"):
-        for script, label in DOORS:
-            parameters = tiles if script == TILES else None
-            st.page_link(script, label=label, width="content", query_params=parameters)
+        for page, label in DOORS:
+            st.page_link(page, label=label, width="content", query_params=tiles if page == TILES else None)
         st.html(f'<div class="faster">{faster}</div>', width="content")

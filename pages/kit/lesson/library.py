@@ -42,6 +42,10 @@ class Place:
         return {**page.query(self.step.settings(is_locked)), "lesson": self.key}
 
 
+def places_of(chapter: Chapter) -> list[Place]:
+    return [Place(chapter, number) for number in range(1, len(chapter.steps) + 1)]
+
+
 @dataclass(frozen=True)
 class Library:
     """Readable chapters, and a sentence for each fault of the others."""
@@ -52,7 +56,7 @@ class Library:
 
     @property
     def places(self) -> tuple[Place, ...]:
-        return tuple(Place(one, number + 1) for one in self.chapters for number in range(len(one.steps)))
+        return tuple(place for chapter in self.chapters for place in places_of(chapter))
 
     @property
     def minutes(self) -> int:
