@@ -52,7 +52,8 @@ def show(controls: Controls) -> None:
     know = here().know
     _draw_vectors(controls)
     st.header("Every unit of this page")
-    st.markdown(unit_table())
+    head = ("unit: what it multiplies", "fraction bits → sum", "products a step", "evidence")
+    st.markdown(markdown_table(head, map(_unit_line, ACCUMULATORS.values()), "<"))
     _draw_sweep(controls)
     evidence = " ".join(f"**{one.name.lower()}**: {one.value}." for one in Evidence)
     sources = (f"- **{u.title}**: {u.step.value}. Source: {u.source}." for u in ACCUMULATORS.values())
@@ -96,11 +97,6 @@ def notice(equal: int, outputs: int, bits_off: int) -> str:
         return f"The model gives {words}"
     more = f"{count(abs(bits_off), 'fraction bit')} {'more' if bits_off > 0 else 'fewer'}"
     return f"With {more} than the unit has, it gives {words}"
-
-
-def unit_table() -> str:
-    head = ("unit: what it multiplies", "fraction bits → sum", "products a step", "evidence")
-    return markdown_table(head, map(_unit_line, ACCUMULATORS.values()), "<")
 
 
 def _unit_line(unit: Accumulator) -> tuple[str, ...]:

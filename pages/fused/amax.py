@@ -76,22 +76,16 @@ def together(copies: Sequence[Copy]) -> Reach:
 
 def layer_traffic(recipe: Recipe, layer: LayerShape, strategy: Strategy) -> Counter[str]:
     """Bytes of each of PIECES that quantizing x, w and dy moves in one training step."""
-    return sum((_traffic(recipe, tensor, layer, strategy) for tensor in OPERANDS), Counter())
-
-
-def _traffic(recipe: Recipe, tensor: LayerTensor, layer: LayerShape, strategy: Strategy) -> Counter[str]:
-    copies, shape = recipe.quantized_copies(tensor), layer.of(tensor)
-    if not copies:
-        return Counter()
-    once = _BF16_BYTES * prod(shape)
-    costs = [copy_cost(copy, layer) for copy in copies]
-    amax, casts = _reads(copies, shape, strategy)
-    return Counter(
-        amax=amax * once,
-        cast=casts * once,
-        codes=sum(cost.code_bytes for cost in costs),
-        scales=sum(cost.scale_bytes for cost in costs),
-    )
+    traffic: Counter[str] = Counter()
+    for tensor in OPERANDS:
+        if copies := recipe.quantized_copies(tensor):
+            once = _BF16_BYTES * prod(layer.of(tensor))
+            amax, casts = _reads(copies, layer.of(tensor), strategy)
+            traffic.update(amax=amax * once, cast=casts * once)
+        for copy in copies:
+            cost = copy_cost(copy, layer)
+            traffic.update(codes=cost.code_bytes, scales=cost.scale_bytes)
+    return traffic
 
 
 def _reads(copies: Sequence[Copy], shape: tuple[int, int], strategy: Strategy) -> tuple[int, int]:

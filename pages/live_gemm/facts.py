@@ -28,11 +28,10 @@ class _Dim(Whole):
         return replace(self, label=f"{self.label}: {axis.value}{summed}")
 
 
-def _dim(letter: str, default: int) -> _Dim:
-    return _Dim(key=letter, label=letter.upper(), low=1, high=MAX_DIM, default=default, step=256)
-
-
-M, N, K = (_dim(letter, size) for letter, size in zip("mnk", STANDARD[0], strict=True))
+M, N, K = (
+    _Dim(key=letter, label=letter.upper(), low=1, high=MAX_DIM, default=size, step=256)
+    for letter, size in zip("mnk", STANDARD[0], strict=True)
+)
 INPUT = Choice(
     key="a_input",
     label="Input",

@@ -6,7 +6,7 @@ from fp8core.contraction import rescales_per_output
 from fp8core.costs import matmul_rescales
 from fp8core.inputs import INPUT_NOTES
 from fp8core.linear import Side
-from fp8core.recipes import MatmulSpec, Operand
+from fp8core.recipes import Operand
 from fp8core.refold import REFOLDED_K, REFOLDED_TILES
 from fp8core.rounding import Rounding
 from kernels.gemm.numerics import REFOLDED_WORDS, Summation
@@ -69,9 +69,13 @@ def geometry(job: GemmJob) -> str:
             f"{side.value}"
             for side in Side
         )
-        first = f" {REFOLDED_WORDS.capitalize()}: first the scales are merged into one in fp32 for "
-        first += f"{tiles}, and codes that become too small for it are rounded again."
-    return f"{operands}.{first} {_rescales(recipe.spec(matmul), rescales)}"
+        first = (
+            f" {REFOLDED_WORDS.capitalize()}: first the scales are merged into one in fp32 for {tiles}, and "
+            "codes that become too small for it are rounded again."
+        )
+    if not recipe.spec(matmul).quantized:
+        return f"{operands}.{first} Nothing is rescaled."
+    return f"{operands}.{first} {count(rescales, 'rescale')} per output element."
 
 
 def _operand(job: GemmJob, side: Side) -> str:
@@ -84,12 +88,6 @@ def _operand(job: GemmJob, side: Side) -> str:
     bits = bits_words(operand, matmul.layer(job.m, job.n, job.k).of(tensor))
     parts = (scales_words(tensor, operand), *preparation(operand), f"{bits} bits an element in all")
     return f"{name} {operand.spec.format.name}, {', '.join(parts)}"
-
-
-def _rescales(spec: MatmulSpec, times: int) -> str:
-    if not spec.quantized:
-        return "Nothing is rescaled."
-    return f"{count(times, 'rescale')} per output element."
 
 
 def error_sentence(row: Row) -> str:

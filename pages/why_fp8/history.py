@@ -21,7 +21,7 @@ from pages.kit.view import here
 from pages.kit.widgets import NumberStyle, Whole
 from pages.why_fp8.charts.sliders import K as SLIDER
 from pages.why_fp8.charts.sliders import lost_chart
-from pages.why_fp8.sourced import Event, TrainedModel, sourced
+from pages.why_fp8.sourced import TrainedModel, sourced
 
 LOSS_SCALE = Whole(
     key="why_loss_scale",
@@ -62,7 +62,12 @@ def show(controls: Controls) -> None:
         ),
     )
     st.header("The way")
-    st.markdown(_timeline(sourced().events))
+    st.markdown(
+        "\n".join(
+            f"- {_whole(e.date)}, **{e.bits} bits: {e.title}**. {e.told} [{e.source}]({e.url})."
+            for e in sourced().events
+        )
+    )
     st.header("What was trained with it")
     st.markdown(_trained_table(sourced().trained))
     draw_text(IDEA, know)
@@ -83,12 +88,6 @@ def shares() -> dict[str, list[float]]:
     every = [np.ldexp(gradients(), k) for k in range(LOSS_SCALE.low, LOSS_SCALE.high + 1)]
     ends = {name: [fates(FORMATS[name], x) for x in every] for name in FORMAT_NAMES}
     return {name: [one.zero + one.overflow for one in along] for name, along in ends.items()}
-
-
-def _timeline(events: tuple[Event, ...]) -> str:
-    return "\n".join(
-        f"- {_whole(e.date)}, **{e.bits} bits: {e.title}**. {e.told} [{e.source}]({e.url})." for e in events
-    )
 
 
 def _trained_table(models: tuple[TrainedModel, ...]) -> str:

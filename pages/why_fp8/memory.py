@@ -9,8 +9,6 @@ from fp8core.linear import FPROP, WGRAD, LayerShape, LayerTensor, Side
 from fp8core.recipes import Operand, Recipe
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.bars import Bar, bars
-from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
@@ -206,14 +204,23 @@ def _show_cache(controls: Controls) -> None:
         "Writing text, a GPU waits for bytes. The KV cache alone in fp8 allows at most "
         f"**{gains(settings)[0]:.2f} times the tokens per second.**"
     )
+    every = steps(settings)
+    lines = [
+        Bar(
+            name=step.way,
+            pieces={"weights": step.weight_bytes / 1e9, "KV cache": step.cache_bytes / 1e9},
+            label=f"{step.tokens_s:,.0f} tokens/s at most",
+        )
+        for step in every
+    ]
+    names = {piece: piece for piece in lines[0].pieces}
     draw_chart(
-        _cache_picture(settings, room(), page_ink()),
+        bars(lines, names, "GB read for one token of each sequence", room(), page_ink()),
         key="why_cache",
         is_rigid=True,
         alt="Bytes read for one token of each sequence, and tokens per second at most: "
         + "; ".join(
-            f"{step.way}: {step.bytes / 1e9:,.1f} GB, {step.tokens_s:,.0f} tokens/s"
-            for step in steps(settings)
+            f"{step.way}: {step.bytes / 1e9:,.1f} GB, {step.tokens_s:,.0f} tokens/s" for step in every
         ),
     )
     draw_text(CACHE_IDEA, know)
@@ -269,16 +276,3 @@ def gains(settings: Settings) -> tuple[float, float]:
     """Tokens per second over those of bf16: with the cache in fp8, with all in fp8."""
     bf16, cache, both = (step.tokens_s for step in steps(settings))
     return cache / bf16, both / bf16
-
-
-def _cache_picture(settings: Settings, room: int, ink: Ink) -> Filled:
-    lines = [
-        Bar(
-            name=step.way,
-            pieces={"weights": step.weight_bytes / 1e9, "KV cache": step.cache_bytes / 1e9},
-            label=f"{step.tokens_s:,.0f} tokens/s at most",
-        )
-        for step in steps(settings)
-    ]
-    names = {piece: piece for piece in lines[0].pieces}
-    return bars(lines, names, "GB read for one token of each sequence", room, ink)
