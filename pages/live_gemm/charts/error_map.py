@@ -188,15 +188,17 @@ def _map(ink: Ink) -> list[alt.Chart]:
     pick = alt.selection_point(
         name=PICK, on="click", toggle="true", clear=False, empty=False, fields=["row", "column"]
     )
-    chosen = alt.Chart(alt.NamedData("chosen"))
+    ring, mark = alt.Chart(alt.NamedData("chosen")), {"shape": "circle", "aria": False}
     rings = alt.Chart(alt.NamedData("worst")).mark_point(
         shape="circle", size=90, color=ink.lost, strokeWidth=2, filled=False, cursor=_CURSOR
     )
+    n0, n = (alt.X(f"{field}:Q", scale=across, axis=None) for field in ("n0", "n"))
+    m0, m = (alt.Y(f"{field}:Q", scale=down, axis=None) for field in ("m0", "m"))
     return [
         patches.encode(
-            x=alt.X("n0:Q", scale=across, axis=None),
+            x=n0,
             x2="n1",
-            y=alt.Y("m0:Q", scale=down, axis=None),
+            y=m0,
             y2="m1",
             color=alt.Color("error:Q", legend=None, scale=colors),
             tooltip=[
@@ -206,8 +208,8 @@ def _map(ink: Ink) -> list[alt.Chart]:
             ],
         ).add_params(pick),
         rings.encode(
-            x=alt.X("n:Q", scale=across, axis=None),
-            y=alt.Y("m:Q", scale=down, axis=None),
+            x=n,
+            y=m,
             tooltip=[
                 alt.Tooltip("element:N", title="element"),
                 alt.Tooltip("truth:Q", title="truth", format=".6g"),
@@ -215,9 +217,7 @@ def _map(ink: Ink) -> list[alt.Chart]:
             ],
         ),
         *(
-            chosen.mark_point(shape="circle", size=300, strokeWidth=wide, color=color, aria=False).encode(
-                x=alt.X("n:Q", scale=across, axis=None), y=alt.Y("m:Q", scale=down, axis=None)
-            )
+            ring.mark_point(size=300, strokeWidth=wide, color=color, **mark).encode(x=n, y=m)
             for wide, color in ((6, ink.page), (2.5, ink.text))
         ),
     ]
@@ -244,8 +244,8 @@ def _edges(ink: Ink) -> list[alt.Chart]:
 def _words(ink: Ink) -> list[alt.Chart]:
     def words(what: str, x: str, y: str, **style: object) -> alt.Chart:
         mark = {"fontSize": 13, "align": "left", "color": ink.soft, **style}
-        chosen = alt.Chart(alt.NamedData("words")).transform_filter(f"datum.what === '{what}'")
-        return chosen.mark_text(**mark).encode(**_at(x, y), text="text:N")
+        row = alt.Chart(alt.NamedData("words")).transform_filter(f"datum.what === '{what}'")
+        return row.mark_text(**mark).encode(**_at(x, y), text="text:N")
 
     bold = {"fontWeight": "bold"}
     return [

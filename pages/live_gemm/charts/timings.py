@@ -88,27 +88,21 @@ def _chart(ink: Ink, is_recorded: bool) -> alt.LayerChart:
     color = alt.Color("kind:N", legend=None, scale=alt.Scale(domain=kinds, range=colors))
     outline = alt.Stroke("kind:N", legend=None, scale=alt.Scale(domain=kinds, range=colors))
     style = {"fill": ink.page, "strokeWidth": 1.5} if is_recorded else {"stroke": ink.page, "strokeWidth": 1}
-    bars = (
-        alt.Chart(alt.NamedData("bars"))
-        .mark_bar(size=number("bar", 24.0), cornerRadius=2, **style)
-        .encode(
-            y=y,
-            x=alt.X("start:Q", title=None, scale=scale, axis=None),
-            x2="end",
-            **({"stroke": outline} if is_recorded else {"color": color}),
-            tooltip=[
-                alt.Tooltip("who:N", title="contender"),
-                alt.Tooltip("what:N", title="part"),
-                alt.Tooltip("time:N", title="median"),
-            ],
-        )
+    who, what, time, spread = (
+        alt.Tooltip(f"{field}:N", title=title)
+        for field, title in (("who", "contender"), ("what", "part"), ("time", "median"), ("spread", "spread"))
+    )
+    bars = alt.Chart(alt.NamedData("bars")).mark_bar(size=number("bar", 24.0), cornerRadius=2, **style)
+    bars = bars.encode(
+        y=y,
+        x=alt.X("start:Q", title=None, scale=scale, axis=None),
+        x2="end",
+        **({"stroke": outline} if is_recorded else {"color": color}),
+        tooltip=[who, what, time],
     )
     ends = alt.Chart(alt.NamedData("ends"))
-    spread = ends.mark_rule(color=ink.line, strokeWidth=3).encode(
-        y=y,
-        x=alt.X("p20:Q", scale=scale),
-        x2="p80",
-        tooltip=[alt.Tooltip("who:N", title="contender"), alt.Tooltip("spread:N", title="spread")],
+    whisker = ends.mark_rule(color=ink.line, strokeWidth=3).encode(
+        y=y, x=alt.X("p20:Q", scale=scale), x2="p80", tooltip=[who, spread]
     )
     words = {"align": "left", "baseline": "middle", "fontSize": 14}
     end = alt.X("whole:Q", scale=scale)
@@ -129,7 +123,7 @@ def _chart(ink: Ink, is_recorded: bool) -> alt.LayerChart:
     )
     chart = alt.layer(
         bars,
-        spread,
+        whisker,
         matmul.encode(y=y, x=end, text="matmul:N"),
         quantize.encode(y=y, x=end, text="quantize:N"),
         *names(ends, y, ink),

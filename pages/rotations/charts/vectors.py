@@ -265,11 +265,9 @@ def _numbers(ink: Ink) -> list[alt.Chart]:
 
 
 def _words(ink: Ink) -> list[alt.Chart]:
+    fields = ("head", "big", "small", "window", "follows", "moves", "length")
     now = _now().transform_calculate(
-        **{
-            name: text(name, "''")
-            for name in ("head", "big", "small", "window", "follows", "moves", "length")
-        },
+        **{name: text(name, "''") for name in fields},
         title="datum.panel ? 'After the rotation' : 'Before'",
         back="'Rotated back, nothing is lost:'",
     )
@@ -289,34 +287,28 @@ def _words(ink: Ink) -> list[alt.Chart]:
     sample = now.transform_filter("datum.panel").transform_calculate(end="datum.x + 26")
     wide, narrow = now.transform_filter(_WIDE), now.transform_filter(f"!({_WIDE})")
     bad = alt.condition("datum.zeros", alt.value(ink.lost), alt.value(ink.text))
-    left = {"align": "left", "baseline": "middle"}
-    figure = {"align": "left", "fontWeight": 600}
-    large = alt.ExprRef("height < 450 ? 30 : 38")
     beside = now.transform_filter(f"datum.panel && {_WIDEST}")
 
+    def words(base: alt.Chart, field: str, x: str, y: str, **mark: Any) -> alt.Chart:
+        style = {"align": "left", "baseline": "middle", **mark}
+        return base.mark_text(**style).encode(x=_across(x), y=_up(y), text=f"{field}:N")
+
+    def figure(base: alt.Chart, field: str, size: Any) -> alt.Chart:
+        mark = base.mark_text(align="left", fontWeight=600, fontSize=size)
+        return mark.encode(x=_across("x"), y=_up(f"{field}_y"), text=f"{field}:N", color=bad)
+
     def aside(field: str, y: str, dy: int, color: str, weight: int = 400) -> alt.Chart:
-        mark = beside.mark_text(**left, dy=dy, color=color, fontWeight=weight, fontSize=14)
-        return mark.encode(x=_across("side"), y=_up(y), text=f"{field}:N")
+        return words(beside, field, "side", y, dy=dy, color=color, fontWeight=weight, fontSize=14)
 
     return [
-        now.mark_text(**left, fontSize=15, fontWeight=600, color=ink.text).encode(
-            x=_across("x"), y=_up("title_y"), text="title:N"
-        ),
-        now.mark_text(**left, fontSize=13, color=ink.soft).encode(
-            x=_across("words_x"), y=_up("head_y"), text="head:N"
-        ),
+        words(now, "title", "x", "title_y", fontSize=15, fontWeight=600, color=ink.text),
+        words(now, "head", "words_x", "head_y", fontSize=13, color=ink.soft),
         sample.mark_rule(color=ink.gold, strokeWidth=2.5, strokeDash=[3, 3]).encode(
             x=_across("x"), x2="end:Q", y=_up("head_y")
         ),
-        wide.mark_text(**figure, fontSize=large).encode(
-            x=_across("x"), y=_up("big_y"), text="big:N", color=bad
-        ),
-        wide.mark_text(**figure, fontSize=15).encode(
-            x=_across("x"), y=_up("small_y"), text="small:N", color=bad
-        ),
-        narrow.mark_text(**figure, fontSize=18).encode(
-            x=_across("x"), y=_up("line_y"), text="line:N", color=bad
-        ),
+        figure(wide, "big", alt.ExprRef("height < 450 ? 30 : 38")),
+        figure(wide, "small", 15),
+        figure(narrow, "line", 18),
         aside("window", "edge_y", 4, ink.scale, 600),
         aside("follows", "edge_y", 24, ink.soft),
         aside("moves", "edge_y", 44, ink.text, 600),

@@ -1,6 +1,6 @@
 """A block's amax under four scale rules: a histogram a rule over amax / scale, and one block to move.
 
-The selection `block` holds amax of that block. The handle in the row HANDLED sets it; a pointer on a further
+The selection `block` holds amax of that block. The handle in HANDLE_ROW sets it; a pointer on a further
 row of RAILS sets it, too.
 """
 

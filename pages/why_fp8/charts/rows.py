@@ -131,53 +131,32 @@ def block(boxes: Sequence[Mapping[str, Any]], room: int, ink: Ink) -> Filled:
 
 @template
 def _block(ink: Ink) -> alt.LayerChart:
-    y = {"scale": alt.Scale(domain=[0, number("rows", 8)], reverse=True, nice=False), "axis": None}
-    x = alt.Scale(domain=[0, 1], nice=False)
+    down = {"scale": alt.Scale(domain=[0, number("rows", 8)], reverse=True, nice=False), "axis": None}
+    x = alt.X("x0:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=None)
     base = alt.Chart(alt.NamedData(BOXES))
-    is_fp8 = alt.datum.format == "fp8"
+
+    def of_fp8(color: str, other: str) -> Any:
+        return alt.when(alt.datum.format == "fp8").then(alt.value(color)).otherwise(alt.value(other))
+
     tooltip = [
         alt.Tooltip("title:N", title="part"),
         alt.Tooltip("format:N", title="computed in"),
         alt.Tooltip("words:N", title="share of the matmuls' work"),
         alt.Tooltip("why:N", title="why"),
     ]
-    frames = (
-        base.transform_calculate(x0="0", x1="1")
-        .mark_rect(cornerRadius=3, strokeWidth=1.5)
-        .encode(
-            x=alt.X("x0:Q", scale=x, axis=None),
-            x2="x1",
-            y=alt.Y("top:Q", **y),
-            y2="bottom",
-            fill=alt.value(ink.page),
-            stroke=alt.when(is_fp8).then(alt.value(ink.text)).otherwise(alt.value(ink.line)),
-            tooltip=tooltip,
-        )
+    frames = base.transform_calculate(x0="0", x1="1").mark_rect(cornerRadius=3, strokeWidth=1.5)
+    bars = base.transform_filter(alt.datum.share > 0).transform_calculate(x0="0")
+    names = base.mark_text(align="left", dx=64, fontSize=15, color=ink.text)
+    formats = base.mark_text(align="left", dx=10, fontSize=15, fontWeight="bold")
+    figures = base.mark_text(align="right", dx=-12, fontSize=18, fontWeight="bold", color=ink.text)
+    ends, middle = {"y": alt.Y("top:Q", **down), "y2": "bottom"}, alt.Y("middle:Q", **down)
+    stroke, fill = of_fp8(ink.text, ink.line), of_fp8(ink.ramp[1], ink.hair)
+    chart = alt.layer(
+        frames.encode(x=x, x2="x1", **ends, fill=alt.value(ink.page), stroke=stroke, tooltip=tooltip),
+        bars.mark_rect(cornerRadius=3, aria=False).encode(x=x, x2="share", **ends, fill=fill),
+        names.encode(x=alt.value(0), y=middle, text="title:N"),
+        formats.encode(x=alt.value(0), y=middle, text="format:N", color=of_fp8(ink.text, ink.soft)),
+        figures.encode(x=alt.value("width"), y=middle, text="words:N"),
+        height=number("height", 320),
     )
-    bars = (
-        base.transform_filter(alt.datum.share > 0)
-        .transform_calculate(x0="0")
-        .mark_rect(cornerRadius=3, aria=False)
-        .encode(
-            x=alt.X("x0:Q", scale=x, axis=None),
-            x2="share",
-            y=alt.Y("top:Q", **y),
-            y2="bottom",
-            fill=alt.when(is_fp8).then(alt.value(ink.ramp[1])).otherwise(alt.value(ink.hair)),
-        )
-    )
-    names = base.mark_text(align="left", dx=64, fontSize=15, color=ink.text).encode(
-        x=alt.value(0), y=alt.Y("middle:Q", **y), text="title:N"
-    )
-    formats = base.mark_text(align="left", dx=10, fontSize=15, fontWeight="bold").encode(
-        x=alt.value(0),
-        y=alt.Y("middle:Q", **y),
-        text="format:N",
-        color=alt.when(is_fp8).then(alt.value(ink.text)).otherwise(alt.value(ink.soft)),
-    )
-    figures = base.mark_text(align="right", dx=-12, fontSize=18, fontWeight="bold", color=ink.text).encode(
-        x=alt.value("width"), y=alt.Y("middle:Q", **y), text="words:N"
-    )
-    return alt.layer(frames, bars, names, formats, figures, height=number("height", 320)).configure_view(
-        stroke=None
-    )
+    return chart.configure_view(stroke=None)

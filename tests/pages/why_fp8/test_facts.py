@@ -22,7 +22,7 @@ def test_arithmetic_outgrew_memory():
 def test_each_rate_is_a_mark_and_memory_is_one_beside_the_first_gpu_only(unit):
     spec = rates.picture(unit, LIGHT, 500)
     every = [
-        rates.rate(one, of, unit) for one in rates.alike().values() for of in rates.SHOWN if one.tflop_s[of]
+        rates.rate(one, of, unit) for one in rates.alike().values() for of in rates.RATES if one.tflop_s[of]
     ]
     marks = rows(spec, MARKS)
     assert [mark["at"] for mark in marks if mark["what"] != "memory"] == every
