@@ -28,8 +28,6 @@ FP8_FORMATS = (FORMATS["e4m3"], FORMATS["e5m2"])
 
 
 class Arithmetic(Enum):
-    """The unit that multiplies, and its numbers."""
-
     FP8 = "fp8 tensor core"
     DEQUANTIZED = "dequantized to bf16, bf16 tensor core"
     NATIVE_MX = "scaled tensor core"
@@ -52,7 +50,6 @@ def significand_bits(format_: Format) -> int:
 
 
 def takes_fp8(spec: MatmulSpec) -> bool:
-    """True if the FP8 tensor core multiplies both operands' codes."""
     return len(spec.quantized) == 2 and all(operand.format in FP8_FORMATS for operand in spec.quantized)
 
 

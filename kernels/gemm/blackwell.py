@@ -1,14 +1,12 @@
 """The GEMM of Blackwell's block-scaled tensor core, for MX formats and NVFP4. NEVER RUN: only compiled.
 
-Tests compile it for sm_100 and sm_120 and read the machine code. They run it in Triton's interpreter and, by
-way of bf16, on Hopper. kernels/gemm/block_scaled.py has the instructions and the blocks.
+Tests read its machine code for sm_100 and sm_120, and run it in Triton's interpreter and, by way of bf16, on
+Hopper. kernels/gemm/block_scaled.py has the instructions and the blocks.
 
-Four TMA descriptors feed each step: codes of A and B, contiguous along K, and their one-byte scales. Codes of
-e2m1 come packed, the lower index in the low bits, as tl.dot_scaled takes them.
-
-A pass turns the quantizer's scales [runs of K, rows] into blocks of 128 rows × 4 runs. Without it, they would
-go through registers, and on sm_100 each step would wait for the multiplication before it. From such blocks,
-tcgen05.cp copies them to tensor memory. On sm_120 the scales end in registers either way.
+TMA feeds each step: codes of A and B, contiguous along K, and their one-byte scales. Codes of e2m1 come
+packed, the lower index in the low bits, as tl.dot_scaled takes them. A pass turns the quantizer's scales
+[runs of K, rows] into blocks of 128 rows × 4 runs, which tcgen05.cp copies to tensor memory. Otherwise they
+would go through registers, and on sm_100 each step would wait for the multiplication before it.
 """
 
 from typing import TYPE_CHECKING
@@ -166,7 +164,6 @@ def native_gemm_kernel(
 def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
-    """Multiply A [M, K] and B [N, K] into out [M, N] of any strides; returns Triton's handle."""
     blocks, (m, n), k = plan.blocks, out.shape, a.k
     a_codes, a_scales = _descriptors(plan, a, blocks.block_m)
     b_codes, b_scales = _descriptors(plan, b, blocks.block_n)
@@ -192,7 +189,6 @@ def launch(
 
 
 def _descriptors(plan: GemmPlan, factor: Factor, block_mn: int) -> tuple[object, object]:
-    """Descriptors of an operand's codes, and of its scales in blocks."""
     from triton.tools.tensor_descriptor import TensorDescriptor
 
     native, operand = plan.numerics.native, factor.quantized
@@ -210,7 +206,6 @@ def _descriptors(plan: GemmPlan, factor: Factor, block_mn: int) -> tuple[object,
 
 
 def code_box(spec: OperandSpec, native: NativeKind, block_mn: int, block_k: int) -> list[int]:
-    """[rows, bytes] of a block's codes."""
     return [block_mn, block_k * instruction_format(native, spec.format).bits // 8]
 
 

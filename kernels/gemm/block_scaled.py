@@ -1,8 +1,5 @@
-"""Block-scaled tensor cores of Blackwell: each instruction's operands, the choice for a matmul, and the
-blocks of its kernel (kernels/gemm/blackwell.py). Pure; no torch, no GPU.
-
-Never run on a Blackwell GPU, only compiled. Block sizes follow from the instruction's shape, from memory and
-from compilations without a spill.
+"""Block-scaled tensor cores of Blackwell: instructions, the choice for a matmul, and the blocks of their
+kernel (kernels/gemm/blackwell.py). Pure; no torch, no GPU. Never run on a Blackwell GPU, only compiled.
 
 An instruction multiplies codes by their scales itself. A scale is one byte and holds for a short run of K.
 
@@ -12,13 +9,12 @@ An instruction multiplies codes by their scales itself. A scale is one byte and 
 | mxf4 | e2m1 on both sides | E8M0 | 32 |
 | mxf4nvf4 | e2m1 on both sides | E4M3 | 16 |
 
-Source: PTX ISA, tcgen05.mma and mma with .block_scale. Names in machine code are ptxas's.
+Source: PTX ISA, tcgen05.mma and mma with .block_scale. Names in machine code are ptxas's. For a tile larger
+than the run, a pass repeats its scale. A power of two in fp32 is a code of E8M0.
 
-A tile may be larger than the run: a pass then repeats its scale. A power of two in fp32 is a code of E8M0.
-
-Triton 3.9 gives mxf8f6f4 less than it takes: neither e3m2 nor e2m3, and e4m3 · e2m1 as bf16 on sm_120, for
-which Gluon has no scaled MMA. A pass therefore widens codes of 6 and 4 bits to e4m3, which has each of their
-values. The instruction would keep a narrow code in a byte anyway, and is no faster for it.
+Triton 3.9 gives mxf8f6f4 neither e3m2 nor e2m3, and on sm_120 multiplies e4m3 · e2m1 as bf16. A pass
+therefore widens codes of 6 and 4 bits to e4m3, which has each of their values. The instruction would keep a
+narrow code in a byte anyway, and is no faster for it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -50,15 +46,11 @@ _WARPS = 8
 
 
 class ScaledCore(Enum):
-    """The tensor core of data centers (sm_100 to sm_110), and that of sm_120."""
-
     TCGEN05 = "tcgen05.mma"
     MMA_SYNC = "mma.sync"
 
 
 class NativeKind(Enum):
-    """The `.kind` of a block-scaled multiplication in PTX."""
-
     MXF8F6F4 = "mxf8f6f4"
     MXF4 = "mxf4"
     MXF4NVF4 = "mxf4nvf4"
@@ -144,7 +136,6 @@ def scaled_core(device: Device) -> ScaledCore | None:
 
 
 def native_kind(spec: MatmulSpec, device: Device) -> NativeKind | Unsupported:
-    """The kind that multiplies a matmul's codes and scales on a device; or why none does, in a sentence."""
     if scaled_core(device) is None:
         return Unsupported(f"{device.name} has no MMA that takes scales along K, which came with Blackwell")
     return kind_of(spec)
@@ -167,7 +158,6 @@ def kind_of(spec: MatmulSpec) -> NativeKind | Unsupported:
 
 
 def instruction_format(kind: NativeKind, format_: Format) -> FloatFormat:
-    """The format of codes of `format_` at the instruction, after widening."""
     names = NATIVE[kind].unwidened
     return FORMATS[format_.name if format_.name in names else names[0]]
 
@@ -221,7 +211,6 @@ def refusal(numerics: "Numerics") -> str:
 
 @lru_cache(maxsize=1024)
 def lacking(numerics: "Numerics", device: Device) -> str:
-    """Reason why a device's tensor core does not multiply these codes and scales; empty for none."""
     kind = native_kind(numerics.spec, device)
     return kind.reason if isinstance(kind, Unsupported) else ""
 
@@ -246,7 +235,6 @@ def built_in(numerics: "Numerics", mnk: tuple[int, int, int], device: Device) ->
 
 
 def stage_bytes(numerics: "Numerics", blocks: Blocks) -> int:
-    """Shared memory of one step's codes and scales."""
     elements = (blocks.block_m + blocks.block_n) * blocks.block_k
     return elements * _bits(numerics) // 8 + elements // NATIVE[numerics.native].tile_k
 
@@ -274,5 +262,4 @@ def _blocks(numerics: "Numerics", block_n: int, stages: int) -> Blocks:
 
 
 def _bits(numerics: "Numerics") -> int:
-    """Bits of a code in shared memory, of A and of B."""
     return numerics.multiplied[0].bits

@@ -121,7 +121,6 @@ class Blocks:
 
     @property
     def title(self) -> str:
-        """The blocks in words, for a result's row."""
         persistent = ", persistent" if self.persistent else ""
         pointers = "" if self.tma else ", no TMA"
         split = "" if self.split_k == 1 else f", K split in {self.split_k}"
@@ -156,7 +155,6 @@ class Blocks:
         return -(-steps // length), length
 
     def operand_bytes(self, element_bytes: int) -> int:
-        """Shared memory of one stage."""
         rows_of = {"a": self.block_m, "b": self.block_n}
         each = (
             rows * (_CODE_BYTES if side in self.decoded else element_bytes) for side, rows in rows_of.items()

@@ -39,8 +39,6 @@ _MOST_SHARING, _LEAST_STEPS, _LEAST_SHARING = 16, 4, 16
 
 
 class Candidates:
-    """The offers of all variants for a matmul on a device, and their facts for the model."""
-
     def __init__(self, numerics: Numerics, device: Device) -> None:
         self.device, self.offers = device, [*_offers(numerics, device)]
         self._classes = [class_of(numerics, offer) for offer in self.offers]

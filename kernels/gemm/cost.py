@@ -3,7 +3,7 @@
 | part of the time | is |
 |---|---|
 | launch | a constant of the variant |
-| multiplying | waves of blocks · (steps along K · time of a step + all else that a block takes) |
+| multiplying | waves of blocks · (steps along K · time of a step + time of a block) |
 | a step | products / rate + bytes / rate + a constant; or an SM's loads from the L2 |
 | memory, L2 | bytes / bandwidth, of as many SMs as have work; both run beside multiplying |
 | split-K | the last program of a block reads all parts of its sum |
@@ -356,7 +356,6 @@ def _traffic(
         return size * row_bytes, np.minimum(size, block) * row_bytes, _up(size, block)
 
     def missing(reused_bytes: Vector) -> Vector:
-        """Part of a second read that the L2 no longer has."""
         return np.clip((reused_bytes / l2_bytes - _RESERVED_L2) / (1.0 - _RESERVED_L2) / 2, 0.0, 1.0)
 
     own, own_panel, across = side(facts.by_columns)

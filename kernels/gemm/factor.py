@@ -49,7 +49,6 @@ class Factor:
 
     @property
     def code_scale(self) -> "torch.Tensor":
-        """The stored scales of the codes: [k_tiles, mn_tiles], fp32 or bytes."""
         return self.quantized.operand_scale.T
 
     @property

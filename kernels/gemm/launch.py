@@ -85,7 +85,6 @@ def tensors_of(operand: GemmOperand) -> "tuple[torch.Tensor, ...]":
 
 
 def _fastest_plan(spec: MatmulSpec, a: GemmOperand, b: GemmOperand) -> GemmPlan:
-    """Raises Unsupported if there is no plan."""
     (m, k), (n, _) = operand_shape(a), operand_shape(b)
     plan = plan_gemm(spec, (m, n, k), current_device(), Summation.RECIPE)
     if isinstance(plan, Unsupported):
@@ -94,7 +93,6 @@ def _fastest_plan(spec: MatmulSpec, a: GemmOperand, b: GemmOperand) -> GemmPlan:
 
 
 def operand_shape(operand: GemmOperand) -> tuple[int, int]:
-    """(mn, K) of an operand."""
     return operand.operand_shape if isinstance(operand, QuantizedTensor) else tuple(operand.shape)
 
 
@@ -196,7 +194,6 @@ def _kernel_matrix(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side:
 
 
 def as_planned(plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> tuple[GemmOperand, GemmOperand]:
-    """The operands, refolded if the plan says so."""
     if not plan.numerics.refolded_from:
         return a, b
     from kernels.gemm.passes.refold import refold

@@ -70,7 +70,6 @@ class Numerics:
 
     @property
     def operands(self) -> MatmulSpec:
-        """The matmul of A and B before any refolding."""
         return self.refolded_from or self.spec
 
     @property
@@ -85,7 +84,6 @@ class Numerics:
 
     @property
     def native(self) -> NativeKind:
-        """The kind of block-scaled multiplication. Raises Unsupported for none."""
         kind = kind_of(self.spec)
         if isinstance(kind, Unsupported):
             raise kind
@@ -132,7 +130,6 @@ class Numerics:
 
     @property
     def family(self) -> str:
-        """Key of a GEMM in a table of plans, beside its shape."""
         sums = "fast" if self.promotion is WHOLE else f"promoted-{self.promotion}"
         arithmetic, scale_at = self.arithmetic.name.lower(), self.scale_at.name.lower()
         operands = "·".join(_in_family(self.spec.operand(side)) for side in Side)

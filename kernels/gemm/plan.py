@@ -102,7 +102,6 @@ class GemmPlan:
         return self.record.title
 
     def programs(self, m: int, n: int) -> int:
-        """Programs of a launch for D [m, n], without split-K."""
         return self.blocks.programs(m, n, self.sms)
 
 

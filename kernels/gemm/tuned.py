@@ -66,8 +66,6 @@ class ShapeClass:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """GPU, date and versions of one run of the tuner."""
-
     gpu: str
     date: str
     versions: Mapping[str, str] = field(hash=False)
@@ -93,7 +91,6 @@ class Tuned:
         return from_data(cls, fields)
 
     def written(self) -> dict[str, Any]:
-        """All fields but the measurement, as JSON data."""
         fields = to_data(self) | {"shape": str(self.shape)}
         del fields["measurement"]
         return fields
@@ -122,7 +119,6 @@ def read_table(path: Path) -> tuple[Tuned, ...]:
 
 @lru_cache(maxsize=16)
 def table(capability: tuple[int, int]) -> Mapping[str, tuple[Tuned, ...]]:
-    """The shipped plans of an architecture by family."""
     families: dict[str, list[Tuned]] = {}
     for row in read_table(table_path(capability)):
         families.setdefault(row.family, []).append(row)

@@ -27,14 +27,14 @@ WHOLE_FILE = ""
 class KernelVariant:
     """One kernel variant.
 
-    - title: its name on a page. sources: the code to read. shared, shared_sources: an addition to both under
-      split-K. general, general_sources: an addition to the title and other code, if Blocks.is_general.
-      explained_in: a file in kernels/ with a docstring on how the kernel works.
+    - sources: the code to read. shared, shared_sources: additions to title and sources under split-K.
+      general, general_sources: those for Blocks.is_general. explained_in: a file in kernels/ whose docstring
+      explains it.
     - refusal(numerics): reason not to compute a product on any device. lacking(numerics, mnk, device): reason
       not to run it on this device. A sentence each, empty for none.
-    - storage: its shared memory, if the variant lays it out and not the compiler.
-    - launcher: "module:function" under kernels/, called with (plan, a, b, out, accumulate, kind). The module
-      may need torch, so it is imported at the first launch.
+    - storage: its shared memory, unless the compiler lays it out.
+    - launcher: "module:function" under kernels/, called with (plan, a, b, out, accumulate, kind), imported at
+      the first launch.
     """
 
     title: str
@@ -138,7 +138,6 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
 
 
 def refusal(variant: Variant, numerics: Numerics, mnk: Mnk, device: Device) -> str:
-    """Reason why a variant does not run this GEMM on a device; empty for none."""
     return VARIANTS[variant].lacking(numerics, mnk, device) or product_refusal(variant, numerics)
 
 

@@ -18,7 +18,6 @@ _FEW_HIGH = 2
 _MOST_WAVES = 4
 """The most blocks for each SM with which low ones are offered for a large M."""
 RING_VARIANTS = (Variant.CHAINED, Variant.PROMOTED, Variant.PROMOTED_LENT, Variant.SMALL_M)
-"""Variants of kernels.gemm.hopper.kernel."""
 
 
 def chained(numerics: Numerics, device: Device) -> Iterator[Offer]:
@@ -26,7 +25,6 @@ def chained(numerics: Numerics, device: Device) -> Iterator[Offer]:
 
 
 def promoted(numerics: Numerics, device: Device) -> Iterator[Offer]:
-    """High blocks with memory for D, if D cannot leave through memory of A."""
     return iter(()) if lends(numerics) else _high(Variant.PROMOTED, numerics, device)
 
 

@@ -2,10 +2,9 @@
 
 kernels.gemm.hopper.kernel has the table of roles. Two warpgroups share a block of 128 × 256, 64 rows each:
 fewer bytes for each product than two blocks of 128 × 128. A finished block is rounded to bf16, two numbers in
-a register, and leaves in PARTS parts while the next block is multiplied.
-
-For D in fp32, registers keep only the left half of a finished block beside the next one's sum. The right half
-leaves at once, in as many parts, while the loading warp fills the ring.
+a register, and leaves in PARTS parts while the next block is multiplied. Of a D in fp32, registers keep only
+the left half beside the next block's sum: the right half leaves at once, while the loading warp fills the
+ring.
 """
 
 from triton.experimental import gluon
@@ -118,7 +117,6 @@ def send(part, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column
 
 @gluon.jit
 def send_and_fetch(left, right, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
-    """Send a part of the finished block, whose halves are left and right, and fetch the next one."""
     send(part_of(left, right, PART, ring), PART, ring, WG, out_desc, row, column)
     if PART + 1 < PARTS:
         fetch(PART + 1, ring, WG, out_desc, row, column)

@@ -1,5 +1,3 @@
-"""TMA descriptors of operands, scales and D."""
-
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -46,12 +44,10 @@ def descriptor(tensor: "torch.Tensor", rows: int, columns: int) -> object:
 
 
 def is_mn_major(operand: "torch.Tensor") -> bool:
-    """True if an operand [mn, K] is contiguous along mn, not K."""
     return operand.stride(1) != 1
 
 
 def operand_descriptor(operand: "torch.Tensor", rows: int, k: int) -> object:
-    """TMA descriptor of an operand [mn, K], MN-major or not, in blocks of so many rows and so much of K."""
     return descriptor(operand.T, k, rows) if is_mn_major(operand) else descriptor(operand, rows, k)
 
 
@@ -70,7 +66,6 @@ def swizzled(rows: int, columns: int, dtype: str) -> object:
 
 
 def flat(bits: int, rank: int = 1) -> object:
-    """The layout of scales, of so many bits each, in shared memory: row after row."""
     from triton.experimental.gluon import language as gl
 
     return gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=bits, rank=rank)
@@ -108,7 +103,6 @@ def loaded_lines(operand: Factor) -> "torch.Tensor":
 
 
 def _aligned(scale: "torch.Tensor") -> "torch.Tensor":
-    """Scales [k_tiles, mn_tiles] with rows at multiples of 16 bytes."""
     import torch
 
     step = TMA_BYTES // scale.itemsize

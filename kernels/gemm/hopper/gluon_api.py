@@ -46,7 +46,6 @@ def reinterpret(memory: Any, dtype: Any, shape: Any, layout: Any, _semantic: Any
 
 @gluon.jit
 def let_the_next_start():
-    """Let the next kernel start. Roles that touch memory still call wait_until_others_ended."""
     gdc_launch_dependents()
 
 
@@ -62,6 +61,5 @@ def wait_until_others_ended(row=0, column=0):
 
 @gluon.jit
 def wait_for_kernels_before():
-    """Let the next kernel start, then wait until all before this one have ended (early_kernel.py)."""
     let_the_next_start()
     wait_until_others_ended()

@@ -19,20 +19,18 @@ fills stage after stage by TMA; the warpgroups multiply a full stage and hand it
 A barrier counts its uses modulo 2, its phase. A wait names the phase that is to end; the waiting role flips
 it each time the ring wraps around. The loading warp starts one phase ahead: a new ring is empty.
 
-The kernel is persistent: the loads of a program's next block start before the last one is stored.
-
-The variants differ in how products are added up:
+The kernel is persistent: the loads of a program's next block start before the last one is stored. Its
+variants differ in how products are added up:
 
 - `chained` (chained.py): one chain of wgmma in the tensor core, the next always queued behind the running
   one. Each warpgroup has 64 rows of a block of 128 × 256.
 - `promoted` (promoted.py): each wgmma's partial sum is added to a sum in fp32 registers, while the other
   warpgroup multiplies. A warpgroup has two slabs of 64 rows of a block of 256 × 128.
-- `promoted_lent` (promoted_lent.py): the same for D in bf16, which leaves through memory of A: one more stage
-  fits.
+- `promoted_lent` (promoted_lent.py): the same for D in bf16, which leaves through memory of A.
 - `small_m` (small_m.py): chained or promoted, for small M. A block has 128 or 64 rows, and programs may split
   K (shared_sums.py).
 
-The kernel in decoding/ has a ring of its own: it decodes A or B.
+The kernel in decoding/ has a ring of its own.
 """
 
 from triton.experimental import gluon

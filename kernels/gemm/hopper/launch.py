@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
-    """Multiply A [M, K] and B [N, K] into out [M, N]; returns Triton's handle.
-
-    Raises ValueError for a K with which D cannot leave through memory of A.
-    """
+    """Raises ValueError for a K with which D cannot leave through memory of A."""
     if not is_aligned(out):
         return into_copy(lambda copy: launch(plan, a, b, copy, accumulate, kind), out, accumulate)
     from kernels.gemm.hopper.kernel import specialized_gemm_kernel

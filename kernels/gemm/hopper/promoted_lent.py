@@ -1,9 +1,8 @@
 """The promoted variant for D in bf16: D leaves through memory of A, so that one more stage fits.
 
-kernels.gemm.hopper.kernel has the table of roles, promoted.py the sums.
-
-A slab of D in bf16, 64 × 128 numbers, is as large as a warpgroup's part of A in a stage, 2 · 64 rows of 128
-bytes. Nobody else multiplies that part. So a block's last two stages are lent to D until it has left:
+kernels.gemm.hopper.kernel has the table of roles, promoted.py the sums. A slab of D in bf16 is as large as a
+warpgroup's part of A in a stage, 2 · 64 rows of 128 bytes. Nobody else multiplies that part. So a block's
+last two stages are lent to D until it has left:
 
 | step of the block | while slab 0 is multiplied | while slab 1 is multiplied |
 |---|---|---|
@@ -11,8 +10,8 @@ bytes. Nobody else multiplies that part. So a block's last two stages are lent t
 | later | the stage before is released | |
 | last | | slab 0 leaves, through the last stage but one |
 
-promoted.py stays for scales of columns along K (1 × 128 · 1 × 128), which take 32 registers more: here ptxas
-spills them with Triton 3.6 to 3.9, most where D is added into.
+promoted.py stays for scales of columns along K (1 × 128 · 1 × 128): their 32 registers more spill here with
+Triton 3.6 to 3.9, most where D is added into.
 """
 
 from triton.experimental import gluon
@@ -25,7 +24,6 @@ from kernels.gemm.hopper.promoted import SLAB, SLABS, column_scales, promote
 from kernels.gemm.hopper.ring import CONSUMERS, advance, apply_scales, previous, release, release_read, store
 
 EACH = gl.constexpr(CONSUMERS.value * SLABS.value)
-"""Slabs of a block."""
 FIRST_STEP, LATER_STEP, LAST_STEP = gl.constexpr(0), gl.constexpr(1), gl.constexpr(2)
 
 
@@ -69,7 +67,6 @@ def add(AT: gl.constexpr, acc, partial, row_scale, column_scale, ring):
 
 @gluon.jit
 def scaled(acc, slab, ring, scale_ptrs):
-    """A slab's finished sum, times scales that come at the end."""
     if ring.AT_END:
         rows = reinterpret(ring.a_scale, gl.float32, [EACH, SLAB], ring.a_scale.layout)
         a_scale_ptr, b_scale_ptr = scale_ptrs

@@ -34,7 +34,6 @@ def lacking(numerics: Numerics, mnk: Mnk, device: Device) -> str:
 
 @lru_cache(maxsize=1024)
 def _lacking_everywhere(numerics: Numerics, device: Device) -> str:
-    """Reason that no shape changes."""
     if reason := lacks_specialized(device):
         return reason
     if numerics.arithmetic is Arithmetic.NATIVE_MX or numerics.promotion not in (WHOLE, PROMOTION):
@@ -43,7 +42,6 @@ def _lacking_everywhere(numerics: Numerics, device: Device) -> str:
 
 
 def lacks_specialized(device: Device) -> str:
-    """Reason why a device runs no warp-specialized variant."""
     if device.capability is not None and device.capability != HOPPER.capability:
         return f"{architecture(device.capability)} has no wgmma"
     return lacks_gluon(device.triton)
@@ -51,7 +49,6 @@ def lacks_specialized(device: Device) -> str:
 
 @lru_cache(maxsize=1024)
 def _unscaled(numerics: Numerics) -> str:
-    """Reason why no loop multiplies by the scales of a matmul."""
     spec = numerics.spec
     if numerics.scale_at is not ScaleAt.K_LOOP:
         applied = [numerics.applied(side) for side in Side]
@@ -115,7 +112,6 @@ def small_m_refusal(numerics: Numerics) -> str:
 
 
 def decoding_refusal(numerics: Numerics) -> str:
-    """Reason why no operand can be decoded in registers."""
     if numerics.arithmetic is not Arithmetic.DEQUANTIZED:
         return "decoding in registers is for values that are multiplied as bf16"
     if numerics.scale_at is ScaleAt.K_LOOP:
@@ -128,7 +124,6 @@ def decoding_refusal(numerics: Numerics) -> str:
 
 @lru_cache(maxsize=2048)
 def undecoded(numerics: Numerics, side: Side) -> str:
-    """Reason why an operand is not decoded in registers."""
     operand = numerics.spec.operand(side)
     if operand is None or not numerics.on_codes(side):
         return f"decoding in registers takes codes with their scales, and {side.value} comes without scales"

@@ -140,7 +140,6 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b
 
 @gluon.jit
 def release(ring, stage):
-    """Tell the loading warp that this warpgroup has multiplied a stage."""
     mbarrier.arrive(ring.empty.index(stage), count=1)
 
 

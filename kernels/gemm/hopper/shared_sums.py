@@ -1,7 +1,7 @@
 """Split-K in the warp-specialized kernels: programs share a block of D, and each sums a split of K.
 
-Every program writes its part of the sum to memory and counts itself in. The last one to arrive adds all parts
-in the order of their splits, so D has the same bits each time. simple/general_kernel.py has it in `tl`.
+Every program writes its part of the sum and counts itself in. The last one adds all parts in the order of
+their splits, so D has the same bits each time. simple/general_kernel.py has it in `tl`.
 """
 
 from triton.experimental import gluon
@@ -13,9 +13,7 @@ from kernels.gemm.hopper.items import count_blocks
 
 SLAB = gl.constexpr(sizes.SLAB)
 CONSUMERS = gl.constexpr(sizes.CONSUMERS)
-"""Warpgroups of a program that count themselves in."""
 WARP_ROWS = gl.constexpr(SLAB.value // 4)
-"""Rows of a slab that each of a warpgroup's four warps has."""
 
 
 @gluon.jit
@@ -69,7 +67,6 @@ def store_part(PART: gl.constexpr, value, parts_ptr, split, block, rows, m, n, r
 
 @gluon.jit
 def load_part(PART: gl.constexpr, like, parts_ptr, split, block, rows, m, n, ring):
-    """Read a split's part, in the shape and layout of `like`."""
     ptrs, inside = part_pointers(PART, parts_ptr, like, split, block, rows, m, n, ring)
     # .cg reads from L2: this SM's L1 may hold older bytes
     return gl.load(ptrs, mask=inside, other=0.0, cache_modifier=".cg")

@@ -11,7 +11,6 @@ PARTS, PARTS_UNDER_WAY = 4, 2
 PROMOTED = (256, 128)
 """BLOCK_M × BLOCK_N of a sum that is promoted to fp32 registers."""
 LOW = ((64, 128), (128, 128))
-"""BLOCK_M × BLOCK_N for a small M."""
 LENT_STAGES = 3
 """The fewest where D leaves through memory of A: a block's last two are lent while the next one begins."""
 PROMOTION = 128

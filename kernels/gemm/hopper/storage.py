@@ -36,13 +36,13 @@ class Storage:
     """Shared memory of one program: a ring of stages, fixed parts, and the boxes that TMA moves.
 
     - fixed_bytes: all that is there once. spare_bytes: a second part of D, if the stages leave room.
-    - a_box, b_box, out_box: rows and columns of A, B and D in one load or store.
-    - least_rows: fewest rows of A in one load, for an M of few.
+    - a_box, b_box, out_box: rows and columns of A, B and D in one load or store. least_rows: fewest rows of
+      A.
     - buffers: parts of D for which a warpgroup has memory of its own.
-    - a_scales, b_scales: scales that come at a time; 0 for none. a_scale_box, b_scale_box: boxes of their
-      descriptors, which are there even if no scales come.
-    - scale_tiles: tiles along K of the codes that a step decodes.
-    - widened_steps: steps whose scales of the other operand come at a time, if it is decoded too.
+    - a_scales, b_scales: scales that come at a time. a_scale_box, b_scale_box: boxes of their descriptors,
+      also if no scales come.
+    - scale_tiles: tiles along K of the codes that a step decodes. widened_steps: steps whose scales of the
+      other operand come at a time, if it is decoded too.
     """
 
     stages: int
@@ -63,7 +63,6 @@ class Storage:
 
     @property
     def bytes(self) -> int:
-        """Bytes in all, barriers included."""
         return self.stages * self.stage_bytes + self.fixed_bytes + self.spare_bytes
 
     def loaded(self, m: int) -> Box:
@@ -126,7 +125,6 @@ def _has_lines(tile: TileShape | None) -> bool:
 
 
 def _out_box(blocks: Blocks, out_bytes: int) -> Box:
-    """Rows and columns of D that a warpgroup stores at once: 128 bytes of a row in the chained variant."""
     rows, columns = blocks.block_m, blocks.block_n
     if blocks.variant is Variant.CHAINED:
         return sizes.SLAB, 2 * columns // (sizes.PARTS * out_bytes)
@@ -211,5 +209,4 @@ def decoding(numerics: Numerics, blocks: Blocks) -> Storage:
 
 
 def filled(blocks: Blocks, storage: Storage, shared_memory_bytes: int) -> Blocks:
-    """Blocks with the most stages that fit beside the fixed parts of a storage."""
     return replace(blocks, stages=(shared_memory_bytes - storage.fixed_bytes) // storage.stage_bytes)

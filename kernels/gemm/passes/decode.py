@@ -1,6 +1,6 @@
 """Decoding of codes to bf16: by a shift, as an integer or from a table, and the PTX for it. Pure; no torch.
 
-PTX decodes two codes at once in a few instructions, each in 16 bits of its own:
+PTX decodes two codes at once, each in 16 bits of its own:
 
 | codes | steps for two of them | then times |
 |---|---|---|
@@ -9,8 +9,8 @@ PTX decodes two codes at once in a few instructions, each in 16 bits of its own:
 | integers | write the low 7 bits into (128 + …) · step, subtract 128 or 256 steps | scale |
 
 The codes of a pair lie 16 bits apart, so that one shift moves both: of four bytes the first and the third, of
-eight codes of 4 bits number j and j + 4. Every product is exact while code · scale is a bf16 number. With the
-scale, the shift's factor may be beyond bf16, so it has a product of its own.
+eight codes of 4 bits number j and j + 4. Every product is exact while code · scale is a bf16 number. The
+factor has a product of its own: times the scale it may be beyond bf16.
 """
 
 from dataclasses import dataclass, replace
@@ -80,7 +80,6 @@ def integer_step(format_: Format) -> int | None:
 
 
 def decode_constants(spec: OperandSpec) -> dict[str, Any]:
-    """The constexpr arguments of code_values."""
     decoding, shift, factor = decoding_of(spec), 0, 0
     if decoding is Decoding.SHIFT:
         shift, factor = decode_shift(spec.format)

@@ -363,7 +363,6 @@ def dequantize_constants(
 
 
 def pass_constants(spec: OperandSpec, block: tuple[int, int], kind: DeviceKind) -> dict[str, Any]:
-    """The constexpr arguments that dequantizing and refolding share."""
     return {
         "TILE_K": spec.tile.k or 0,
         "SCALE": spec.scale_rule.format.name,
@@ -376,7 +375,6 @@ def pass_constants(spec: OperandSpec, block: tuple[int, int], kind: DeviceKind) 
 
 @constant
 def _code_table(name: str, device: "torch.device") -> "torch.Tensor":
-    """float32[codes of a format]: the value of each."""
     import torch
 
     format_: Format = FORMATS[name]

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _E4M3, _FP32 = FORMATS["e4m3"], FORMATS["fp32"]
 _BLOCK = (16, 128)
-"""Rows, and words of four codes."""
 _SCALES = 1024
 
 E4M3_REBIAS = tl.constexpr((_FP32.bias - _E4M3.bias) << _E4M3.mantissa_bits)

@@ -104,7 +104,6 @@ def offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
 
 
 def _offer(numerics: Numerics, blocks: Blocks, device: Device, **facts: Any) -> Iterator[Offer]:
-    """The offer of blocks with as many stages as fit; none for too few."""
     fitting = fit(numerics, blocks, device)
     if fitting is not None:
         yield Offer(blocks=fitting, **facts)
@@ -199,19 +198,16 @@ def _most_sums(numerics: Numerics, device: Device) -> int:
 
 
 def step_k(numerics: Numerics) -> int:
-    """The least BLOCK_K that is worth a step: a promotion sets it."""
     if numerics.promotion is not WHOLE:
         return numerics.promotion
     return _BF16_BLOCK_K if numerics.arithmetic is Arithmetic.DEQUANTIZED else K_PADDING
 
 
 def has_tma(device: Device) -> bool:
-    """True if operands come as descriptors, as in the interpreter."""
     return device.capability is None or device.capability >= _HOPPER
 
 
 def fit(numerics: Numerics, blocks: Blocks, device: Device) -> Blocks | None:
-    """Blocks with as many of their stages as fit the device; None for too few."""
     if blocks.stages > _MAX_STAGES:
         return None
     if numerics.arithmetic is Arithmetic.NATIVE_MX:
@@ -220,7 +216,7 @@ def fit(numerics: Numerics, blocks: Blocks, device: Device) -> Blocks | None:
 
 
 def built_in(numerics: Numerics, mnk: Mnk, device: Device) -> Blocks:
-    """Blocks for a GEMM that no table has. They were good on an H200, with the stages that fit here."""
+    """Blocks for a GEMM that no table has, good on an H200, with the stages that fit here."""
     if numerics.arithmetic is Arithmetic.NATIVE_MX:
         return block_scaled.built_in(numerics, mnk, device)
     memory = (device.shared_memory_bytes, numerics.multiplied[0].bytes, numerics.out_bytes)

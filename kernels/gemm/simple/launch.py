@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
-    """Multiply A [M, K] and B [N, K] into out [M, N] of any strides; returns Triton's handle."""
     from kernels.gemm.simple.general_kernel import general_gemm_kernel
     from kernels.gemm.simple.kernel import gemm_kernel
 

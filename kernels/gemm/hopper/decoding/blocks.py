@@ -34,12 +34,11 @@ def values_order(numerics: Numerics, blocks: Blocks) -> int:
 def offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
     """Blocks with the most stages that fit.
 
-    One operand is decoded; the other one goes through a pass. A block has all rows of that other operand if
-    they are few, else 256; or 128 of a few hundred: then D has more blocks, and fewer empty rows. With few
-    rows, more codes come at a time: fewer instructions for each, and more bytes of a row in a load.
-
-    Split-K serves a D with fewer blocks than the device has SMs. A program takes two splits of K if four
-    warpgroups can hold the sums. One more warpgroup can decode the rows of A, without a pass.
+    One operand is decoded; the other one goes through a pass, or one more warpgroup decodes it ("ab"). A
+    block has all rows of that other operand if they are few, else 256; or 128 of a few hundred, for more
+    blocks of D and fewer empty rows. With few rows, more codes come at a time: fewer instructions for each.
+    Split-K serves a D with fewer blocks than SMs; a program takes two splits of K if four warpgroups can hold
+    the sums.
     """
     able = [side for side in Side if not undecoded(numerics, side)]
     for side in able:
@@ -100,7 +99,6 @@ def _blocks(sides: tuple[int, int], block_k: int, decoded: str, numerics: Numeri
 
 
 def _filled(blocks: Blocks, numerics: Numerics, device: Device) -> Blocks:
-    """Blocks with the most stages that fit; of two splits of K in a program, with an even number of them."""
     storage = decoding(numerics, replace(blocks, stages=LEAST_STAGES))
     stages = min(_MOST_STAGES, filled(blocks, storage, device.shared_memory_bytes).stages)
     return replace(blocks, stages=stages - stages % 2 if takes_pairs(blocks) else stages)

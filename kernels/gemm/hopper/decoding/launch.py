@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
-    """Multiply codes of A or B and values of the other into out [M, N]; returns Triton's handle."""
     if not is_aligned(out):
         return into_copy(lambda copy: launch(plan, a, b, copy, accumulate, kind), out, accumulate)
     from kernels.gemm.hopper.decoding.kernel import decoding_gemm_kernel
@@ -58,7 +57,6 @@ def launch(
 
 
 def shares_sums(constexprs: dict[str, Any]) -> bool:
-    """True if programs of these constants add up their sums through memory."""
     return constexprs["SPLITS"] > constexprs["OWN_SPLITS"]
 
 

@@ -81,7 +81,6 @@ def ahead(stage, phase, steps: gl.constexpr, ring):
 
 @gluon.jit
 def produce(values_desc, codes_desc, scale_desc, ring, mnk):
-    """The loading warp."""
     m, n, k = mnk
     CODED: gl.constexpr = codes_desc.block_type.nbytes + scale_desc.block_type.nbytes
     BYTES: gl.constexpr = CODED + values_desc.block_type.nbytes
