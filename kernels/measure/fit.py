@@ -148,7 +148,7 @@ def fit(samples: Sequence[Sample], device: Device, prior: Rates) -> Rates:
 
 
 def write(rates: Rates, path: Path) -> None:
-    """Write a file of rates for kernels.gemm.choose, a class a line, in four digits."""
+    """Write a file of rates for kernels.gemm.cost, a class a line, in four digits."""
     data = to_data(rates)
     tables = []
     for of in ("shared", "variants", "classes"):

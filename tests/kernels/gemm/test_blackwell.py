@@ -67,7 +67,7 @@ def reason(spec: MatmulSpec) -> str:
     return refused.reason
 
 
-def seen(recipe: Recipe, matmul: Matmul) -> object:
+def kind_or_reason(recipe: Recipe, matmul: Matmul) -> object:
     """What the block-scaled kernel and its passes see of a matmul; how it was quantized, they do not."""
     spec = recipe.spec(matmul)
     sides = [
@@ -79,7 +79,7 @@ def seen(recipe: Recipe, matmul: Matmul) -> object:
 
 NATIVE = distinct(
     {name: case for name, case in GEMMS.items() if isinstance(kind_of(case[0].spec(case[1])), NativeKind)},
-    seen,
+    kind_or_reason,
 )
 TRITON_WITH_E4M3 = (3, 8)
 """Earlier ones neither interpret tl.dot_scaled nor compile it with E4M3 scales for Hopper."""
@@ -156,11 +156,11 @@ def test_an_outer_scale_that_changes_along_k_is_no_factor_of_d():
 def blocks_of(scale: np.ndarray) -> np.ndarray:
     """Scales uint8[mn, runs] one by one in blocks of 128 × 4, as the PTX ISA draws scale_vec::1X … 4X."""
     rows, columns = (-(-size // each) for size, each in zip(scale.shape, (128, 4), strict=True))
-    made = np.zeros((rows, columns, 512), np.uint8)
+    blocks = np.zeros((rows, columns, 512), np.uint8)
     for row, run in np.ndindex(scale.shape):
         place = 16 * (row % 32) + 4 * (row % 128 // 32) + run % 4
-        made[row // 128, run // 4, place] = scale[row, run]
-    return made
+        blocks[row // 128, run // 4, place] = scale[row, run]
+    return blocks
 
 
 @pytest.mark.parametrize(("mn", "k"), [(128, 128), (300, 700), (1, 16)], ids=str)
@@ -170,18 +170,18 @@ def test_scales_lie_where_the_tensor_core_reads_them(kind, tile, mn, k):
     run = FACTS[kind].tile_k
     tile = TileShape(tile[0], tile[1] * run)
     tiles = (-(-mn // tile.mn), -(-k // tile.k))
-    given = np.random.default_rng(2).integers(0, 256, tiles, dtype=np.uint8)
+    stored = np.random.default_rng(2).integers(0, 256, tiles, dtype=np.uint8)
     spec = replace(RECIPES["mxfp8"].fprop.a, tile=tile)
-    made = scale_blocks(torch.from_numpy(given.T.copy()).to(WHERE).T, (mn, k), spec, kind)
-    wide = given.repeat(tile.mn, 0)[:mn].repeat(tile.k // run, 1)[:, : 4 * -(-k // (4 * run))]
-    expected = blocks_of(wide).reshape(made.shape)
-    np.testing.assert_array_equal(made.cpu().view(torch.uint8).numpy(), expected)
+    blocks = scale_blocks(torch.from_numpy(stored.T.copy()).to(WHERE).T, (mn, k), spec, kind)
+    wide = stored.repeat(tile.mn, 0)[:mn].repeat(tile.k // run, 1)[:, : 4 * -(-k // (4 * run))]
+    expected = blocks_of(wide).reshape(blocks.shape)
+    np.testing.assert_array_equal(blocks.cpu().view(torch.uint8).numpy(), expected)
 
 
 def test_a_power_of_two_in_fp32_becomes_its_code():
     scale = torch.tensor([[2.0**-126, 1.0, 2.0**127, float("nan")]], device=WHERE).T
-    made = scale_blocks(scale, (4, 32), RECIPES["mxfp8"].fprop.a, NativeKind.MXF8F6F4).flatten().cpu()
-    assert made[0:64:16].tolist() == [1, 127, 254, 255]
+    blocks = scale_blocks(scale, (4, 32), RECIPES["mxfp8"].fprop.a, NativeKind.MXF8F6F4).flatten().cpu()
+    assert blocks[0:64:16].tolist() == [1, 127, 254, 255]
     assert kind_of(RECIPES["mxfp8"].fprop) is NativeKind.MXF8F6F4
 
 

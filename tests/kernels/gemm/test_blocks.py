@@ -65,9 +65,9 @@ BY_VARIANT = pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: va
 
 
 def all_numerics(device) -> list[Numerics]:
-    asked = product(RECIPES.values(), MATMULS.values(), Summation)
-    made = (numerics_of(recipe.spec(matmul), device, how) for recipe, matmul, how in asked)
-    return [one for one in made if isinstance(one, Numerics)]
+    cases = product(RECIPES.values(), MATMULS.values(), Summation)
+    every = (numerics_of(recipe.spec(matmul), device, how) for recipe, matmul, how in cases)
+    return [one for one in every if isinstance(one, Numerics)]
 
 
 def held_bytes(plan: GemmPlan) -> int:
@@ -88,7 +88,7 @@ def held_bytes(plan: GemmPlan) -> int:
 @BY_VARIANT
 def test_its_blocks_are_plans_of_that_body(variant):
     device = BLACKWELL if variant is Variant.NATIVE_MX else HOPPER
-    found = 0
+    count = 0
     for numerics, mnk in product(all_numerics(device), SHAPES):
         for blocks in tries(variant, numerics, mnk, device):
             plan = GemmPlan(numerics=numerics, blocks=blocks, sms=device.sms)
@@ -97,8 +97,8 @@ def test_its_blocks_are_plans_of_that_body(variant):
             if plan.storage:
                 assert plan.storage.stages == blocks.stages
                 assert held_bytes(plan) <= plan.storage.bytes <= device.shared_memory_bytes
-            found += 1
-    assert found, "a variant that nothing asks for is no variant"
+            count += 1
+    assert count, "a variant that nothing asks for is no variant"
 
 
 @BY_VARIANT
@@ -107,7 +107,7 @@ def test_a_plan_that_its_body_refuses_cannot_be_made(variant):
     mnk = SHAPES[0]
     able = {one: next(tries(variant, one, mnk, device), None) for one in all_numerics(device)}
     blocks = next(iter(filter(None, able.values())), None) or next(
-        found for one in able for found in tries(variant, one, SHAPES[1], device)
+        blocks for one in able for blocks in tries(variant, one, SHAPES[1], device)
     )
     refused = [one for one in able if VARIANTS[variant].refusal(one)]
     for numerics in refused:

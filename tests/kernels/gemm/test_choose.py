@@ -57,14 +57,14 @@ def best(numerics, mnk, variants) -> Variant:
 
 
 def test_a_variant_that_was_never_measured_runs_only_where_no_other_can(monkeypatch):
-    made, mnk, known = numerics("rowwise", "fprop"), (4096, 4352, 512), rates_of(HOPPER)
-    assert best(made, mnk, Variant) is not Variant.SIMPLE
+    rowwise, mnk, known = numerics("rowwise", "fprop"), (4096, 4352, 512), rates_of(HOPPER)
+    assert best(rowwise, mnk, Variant) is not Variant.SIMPLE
     only = replace(known, variants={Variant.SIMPLE.value: known.variants[Variant.SIMPLE.value]})
     monkeypatch.setattr(choose, "rates_of", lambda device: only)
     choose.candidates_of.cache_clear()
     choose.best_blocks.cache_clear()
-    assert best(made, mnk, Variant) is Variant.SIMPLE
-    assert best(made, mnk, {Variant.CHAINED}) is Variant.CHAINED
+    assert best(rowwise, mnk, Variant) is Variant.SIMPLE
+    assert best(rowwise, mnk, {Variant.CHAINED}) is Variant.CHAINED
     choose.candidates_of.cache_clear()
     choose.best_blocks.cache_clear()
 

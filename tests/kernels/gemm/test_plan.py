@@ -24,15 +24,15 @@ by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMM
 
 
 def plan(spec, how=Summation.RECIPE, device=HOPPER, mnk=CUBE) -> GemmPlan:
-    made = plan_gemm(spec, mnk, device, how)
-    assert isinstance(made, GemmPlan), made
-    return made
+    result = plan_gemm(spec, mnk, device, how)
+    assert isinstance(result, GemmPlan), result
+    return result
 
 
 def refusal(spec, how=Summation.RECIPE, device=HOPPER) -> str:
-    made = plan_gemm(spec, CUBE, device, how)
-    assert isinstance(made, Unsupported)
-    return made.reason
+    result = plan_gemm(spec, CUBE, device, how)
+    assert isinstance(result, Unsupported)
+    return result.reason
 
 
 def changed(spec, **change):
@@ -45,19 +45,19 @@ def changed(spec, **change):
 @by_gemm
 def test_the_scale_goes_where_the_geometry_puts_it(recipe, matmul):
     spec = recipe.spec(matmul)
-    made = plan(spec)
+    result = plan(spec)
     if not spec.quantized:
-        assert made.numerics.accumulator == ACCUMULATORS["hopper_bf16"]
-        assert not made.numerics.scales_at_end
+        assert result.numerics.accumulator == ACCUMULATORS["hopper_bf16"]
+        assert not result.numerics.scales_at_end
         return
     if all(operand.tile.k is WHOLE for operand in spec.quantized):
         expected = ScaleAt.EPILOGUE
     else:
         expected = ScaleAt.OPERANDS if spec.accumulator is DEQUANTIZED else ScaleAt.K_LOOP
-    assert made.numerics.scale_at is expected
-    assert made.numerics.accumulator == spec.accumulator
+    assert result.numerics.scale_at is expected
+    assert result.numerics.accumulator == spec.accumulator
     two_levels = any(operand.scale_rule.outer for operand in spec.quantized)
-    assert made.numerics.scales_at_end == (two_levels or made.numerics.scale_at is ScaleAt.EPILOGUE)
+    assert result.numerics.scales_at_end == (two_levels or result.numerics.scale_at is ScaleAt.EPILOGUE)
 
 
 @by_gemm
@@ -85,11 +85,11 @@ def test_the_interpreter_sums_as_hopper_does(recipe, matmul):
     ids=str,
 )
 def test_the_interpreter_takes_what_it_does_in_seconds(mnk, fits):
-    made = plan_gemm(RECIPES["mxfp8"].fprop, mnk, INTERPRETER, Summation.RECIPE)
-    assert isinstance(made, GemmPlan) == fits
+    result = plan_gemm(RECIPES["mxfp8"].fprop, mnk, INTERPRETER, Summation.RECIPE)
+    assert isinstance(result, GemmPlan) == fits
     if not fits:
-        told = "takes about 1024 × 1024 × 1024 at most, and no matrix larger than 1536 × 1536; got "
-        assert f"{told}{mnk[0]} ×" in made.reason
+        sentence = "takes about 1024 × 1024 × 1024 at most, and no matrix larger than 1536 × 1536; got "
+        assert f"{sentence}{mnk[0]} ×" in result.reason
 
 
 def test_what_cannot_be_done_is_said_in_a_sentence():
@@ -133,8 +133,8 @@ def order(sides, grid, group, beyond=8, within=False):
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @pytest.mark.parametrize("sides", SIDES, ids=str)
 def test_every_block_of_d_has_one_program(sides, grid, group):
-    wanted = [(row * sides[0], column * sides[1]) for row in range(grid[0]) for column in range(grid[1])]
-    assert sorted(order(sides, grid, group)) == wanted
+    expected = [(row * sides[0], column * sides[1]) for row in range(grid[0]) for column in range(grid[1])]
+    assert sorted(order(sides, grid, group)) == expected
 
 
 @pytest.mark.parametrize("group", [8, 16, 32])

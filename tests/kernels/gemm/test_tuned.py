@@ -37,16 +37,16 @@ def forget() -> None:
 
 
 def plan(mnk=MNK, device=HOPPER, choose=plan_gemm, spec=SPEC) -> GemmPlan:
-    made = choose(spec, mnk, device, Summation.RECIPE)
-    assert isinstance(made, GemmPlan), made
-    return made
+    result = choose(spec, mnk, device, Summation.RECIPE)
+    assert isinstance(result, GemmPlan), result
+    return result
 
 
 def test_the_fastest_measured_blocks_of_a_shape_run(tuned):
     tuned(row(SPLIT, 9.0), row(FAST, 8.0))
-    made = plan()
-    assert made.blocks == FAST
-    assert made.why == "the best blocks measured on NVIDIA H200, 2026-11-20, for this shape"
+    result = plan()
+    assert result.blocks == FAST
+    assert result.why == "the best blocks measured on NVIDIA H200, 2026-11-20, for this shape"
     tuned(row(SPLIT, 7.0), row(FAST, 8.0))
     assert plan().blocks == SPLIT
 
@@ -118,10 +118,10 @@ def test_a_table_that_cannot_be_read_leaves_the_choice_to_the_model_and_the_plan
     monkeypatch.setattr("kernels.gemm.tuned.FOLDER", tmp_path)
     table.cache_clear()
     forget()
-    made = plan()
-    assert made.blocks == choose.ranked(made.numerics, MNK, HOPPER, Variant)[0][1]
-    assert "µs; sm_90.json is not a table of plans: " in made.why
-    assert "\n" not in made.why
+    result = plan()
+    assert result.blocks == choose.ranked(result.numerics, MNK, HOPPER, Variant)[0][1]
+    assert "µs; sm_90.json is not a table of plans: " in result.why
+    assert "\n" not in result.why
     table.cache_clear()
     forget()
 
@@ -139,6 +139,6 @@ def test_a_table_that_cannot_be_read_leaves_the_choice_to_the_model_and_the_plan
     ids=str,
 )
 def test_a_shape_class_is_a_function_of_the_sizes(mnk, name):
-    made = ShapeClass.of(mnk, 132)
-    assert str(made) == name
-    assert ShapeClass.parse(name) == made
+    result = ShapeClass.of(mnk, 132)
+    assert str(result) == name
+    assert ShapeClass.parse(name) == result

@@ -45,18 +45,18 @@ def writing(plan, spec):
 @pytest.fixture(autouse=True)
 def workspaces(monkeypatch):
     """Every workspace that a launch was given, with NaN in its parts and two rows of NaN after them."""
-    given = []
+    workspaces = []
 
     def poisoned_workspace(plan, mnk, device, original=split.workspace):
         parts, arrivals = original(plan, mnk, device)
         if parts is not None:
             around = torch.full((parts.shape[0] + 2, *parts.shape[1:]), torch.nan, device=device)
             parts = around[:-2]
-            given.append((around, arrivals))
+            workspaces.append((around, arrivals))
         return parts, arrivals
 
     monkeypatch.setattr("kernels.gemm.simple.launch.workspace", poisoned_workspace)
-    return given
+    return workspaces
 
 
 @pytest.mark.parametrize(("recipe", "matmul", "split_of"), some_pairs(GEMMS, SPLITS, every=6))
@@ -104,17 +104,17 @@ def test_the_runs_are_added_first_to_last(recipe, matmul):
 
 def with_its_parts(a, b, plan):
     """D of a first call, and its parts float32[runs, M, N]. A warm call asks for no workspace."""
-    kept = []
+    workspaces = []
     original = simple_launch.workspace
 
     def keep(*arguments):
-        kept.append(original(*arguments))
-        return kept[-1]
+        workspaces.append(original(*arguments))
+        return workspaces[-1]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kernels.gemm.simple.launch.workspace", keep)
         whole = gemm(a, b, plan)
-    return whole, kept[0][0]
+    return whole, workspaces[0][0]
 
 
 def test_a_split_sum_goes_into_a_strided_out_and_accumulates():
@@ -183,8 +183,8 @@ def test_threads_that_launch_at_once_do_not_share_counters_unless_they_share_a_s
     def work(number):
         stream = torch.cuda.Stream() if number % 2 else torch.cuda.default_stream()
         with torch.cuda.stream(stream):
-            made = [gemm(a, b, plan) for _ in range(100)]
-            return all(torch.equal(out, alone) for out in made)
+            outs = [gemm(a, b, plan) for _ in range(100)]
+            return all(torch.equal(out, alone) for out in outs)
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, range(4)))

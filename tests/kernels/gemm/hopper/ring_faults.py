@@ -19,17 +19,17 @@ STAGED = ("full", "ready", "empty")
 def faults(trace: Trace) -> list[str]:
     """The faults of a program, each in a sentence; none where it is sound."""
     graph = _Graph(trace)
-    return graph.found or graph.check()
+    return graph.faults or graph.check()
 
 
 class _Graph:
     """Operations of a program, and what happens before what.
 
-    found: faults. before: for each node, its predecessors. over: the node at which a phase of a barrier ends.
+    before: predecessors of each node. over: the node at which a phase of a barrier ends.
     """
 
     def __init__(self, trace: Trace) -> None:
-        self.trace, self.found = trace, list[str]()
+        self.trace, self.faults = trace, list[str]()
         self.before: list[list[int]] = []
         self.first: dict[str, int] = {}
         self.landed: dict[tuple[str, int], int] = {}
@@ -48,7 +48,7 @@ class _Graph:
             for place, op in enumerate(role.ops):
                 if op.kind == "wait":
                     self._await(role, place, op.barrier)
-        self.past = [] if self.found else self._ordered()
+        self.past = [] if self.faults else self._ordered()
 
     @staticmethod
     def _fills(op: Op) -> bool:
@@ -119,14 +119,14 @@ class _Graph:
         kinds = [(role, place, role.ops[place]) for role, place in arrived]
         come = sum(op.amount if op.kind == "arrive" else 1 for _, _, op in kinds)
         if come > self.trace.counts.get(key[0], 0):
-            self.found.append(f"{which} gets {come} arrivals")
+            self.faults.append(f"{which} gets {come} arrivals")
         if come != self.trace.counts.get(key[0], 0):
             return
         loads = self.loads[key]
-        asked = sum(op.amount for _, _, op in kinds if op.kind == "expect")
+        expected = sum(op.amount for _, _, op in kinds if op.kind == "expect")
         come = sum(role.ops[place].amount for role, place in loads)
-        if asked != come:
-            self.found.append(f"{which} expects {asked} bytes and gets {come}")
+        if expected != come:
+            self.faults.append(f"{which} expects {expected} bytes and gets {come}")
         nodes = [self._at(role, place) for role, place in arrived]
         self.over[key] = self._node(*nodes, *(self.landed[role.name, place] for role, place in loads))
 
@@ -148,26 +148,26 @@ class _Graph:
         left = [len(before) for before in self.before]
         ready = [node for node, count in enumerate(left) if not count]
         past = [0] * len(self.before)
-        done = 0
+        count = 0
         while ready:
             node = ready.pop()
-            done += 1
-            seen = 1 << node
+            count += 1
+            reach = 1 << node
             for each in self.before[node]:
-                seen |= past[each]
-            past[node] = seen
+                reach |= past[each]
+            past[node] = reach
             for each in after[node]:
                 left[each] -= 1
                 if not left[each]:
                     ready.append(each)
-        if done < len(past):
-            self.found.append("roles wait for each other for ever")
+        if count < len(past):
+            self.faults.append("roles wait for each other for ever")
         return past
 
     def check(self) -> list[str]:
         """The faults of a program whose phases are numbered and end."""
-        if self.found:
-            return self.found
+        if self.faults:
+            return self.faults
         ends = 0
         for role in self.trace.roles:
             for place, op in enumerate(role.ops):
@@ -180,10 +180,10 @@ class _Graph:
             if role.products or role.stores:
                 self._tell(role, "ends while the tensor core or TMA reads what it has handed on")
         if any(not ends >> landed & 1 for landed in self.landed.values()):
-            self.found.append("the program ends while a load is under way")
+            self.faults.append("the program ends while a load is under way")
         if not any(role.products or role.stores for role in self.trace.roles):
             self._check_memory()
-        return self.found
+        return self.faults
 
     def _check_wait(self, role: Role, place: int, barrier: Barrier) -> None:
         phase, node = self._phase(role, place), self._at(role, place)
@@ -234,4 +234,4 @@ class _Graph:
         return self.first[role.name] + place
 
     def _tell(self, role: Role, fault: str) -> None:
-        self.found.append(f"{role.name} {fault}")
+        self.faults.append(f"{role.name} {fault}")

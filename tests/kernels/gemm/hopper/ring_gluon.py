@@ -269,8 +269,8 @@ signature = cache(inspect.signature)
 
 def _specialize(calls: list[tuple[Callable[..., None], tuple[Any, ...]]], warps: Any, registers: Any) -> None:
     trace = RUNNING[-1]
-    for function, given in calls:
-        arguments = signature(function).bind(*given).arguments
+    for function, values in calls:
+        arguments = signature(function).bind(*values).arguments
         named = vars(arguments["ring"]) | {k: v for k, v in arguments.items() if isinstance(v, Memory)}
         # Of a barrier that stands in for others, the own name is the last one.
         for name in sorted(named, key=lambda name: (name == "full", name in ("ready", "empty"))):
@@ -278,7 +278,7 @@ def _specialize(calls: list[tuple[Callable[..., None], tuple[Any, ...]]], warps:
                 named[name].allocation.names.append(name)
         numbers = [str(value) for name, value in arguments.items() if name in ("WG", "SPLIT", "WHICH")]
         trace.roles.append(Role(" ".join([function.__name__, *numbers]), arguments.get("SPLIT", 0)))
-        function(*given)
+        function(*values)
     trace.counts = {memory.barrier: count for memory, count in trace.initialized}
 
 
@@ -313,10 +313,10 @@ def _where(condition: Any, one: Any, other: Any) -> Any:
 
 
 def _choice(choose: Callable[..., Any]) -> Callable[..., Any]:
-    def chosen(*values: Any, **_: Any) -> Any:
+    def choice(*values: Any, **_: Any) -> Any:
         return together(*values) if any(isinstance(each, Shaped) for each in values) else choose(*values)
 
-    return chosen
+    return choice
 
 
 def _expanded(value: Shaped, axis: int) -> Shaped:
@@ -329,8 +329,8 @@ def _reduced(value: Shaped, axis: int, _: Any) -> Shaped:
     return Shaped(*(size for place, size in enumerate(value.shape) if place != axis))
 
 
-def _asm(_: str, __: str, given: list[Any], dtype: Any, **___: Any) -> Any:
-    return tuple(together(*given) for _ in dtype) if isinstance(dtype, tuple) else together(*given)
+def _asm(_: str, __: str, operands: list[Any], dtype: Any, **___: Any) -> Any:
+    return tuple(together(*operands) for _ in dtype) if isinstance(dtype, tuple) else together(*operands)
 
 
 def _assert(holds: Any, *_: Any) -> None:

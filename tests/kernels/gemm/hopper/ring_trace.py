@@ -25,9 +25,9 @@ from tests.kernels.gemm.hopper.ring_gluon import ANY, RUNNING, STAND_INS, Descri
 def kernel_module(name: str) -> Any:
     """A copy of a module of kernels that imports Triton, with the stand-ins in its place."""
     path = _path(name)
-    made: dict[str, Any] = {"__name__": name, "__builtins__": vars(builtins) | {"__import__": _imported}}
-    exec(compile(path.read_text(encoding="utf-8"), path, "exec"), made)
-    return SimpleNamespace(**made)
+    namespace: dict[str, Any] = {"__name__": name, "__builtins__": vars(builtins) | {"__import__": _imported}}
+    exec(compile(path.read_text(encoding="utf-8"), path, "exec"), namespace)
+    return SimpleNamespace(**namespace)
 
 
 def _path(name: str) -> Path:
@@ -63,11 +63,11 @@ def _part(module: Any, part: str) -> Any:
     return getattr(module, part) if hasattr(module, part) else import_module(f"{module.__name__}.{part}")
 
 
-def _run(kernel: Callable[..., None], trace: Trace, given: dict[str, Any]) -> Trace:
+def _run(kernel: Callable[..., None], trace: Trace, arguments: dict[str, Any]) -> Trace:
     """Run one program of a kernel. Pointers that are not given point anywhere."""
     RUNNING.append(trace)
     try:
-        kernel(**{name: given.get(name, Shaped()) for name in signature(kernel).parameters})
+        kernel(**{name: arguments.get(name, Shaped()) for name in signature(kernel).parameters})
     finally:
         RUNNING.pop()
     return trace
@@ -91,20 +91,20 @@ def traced(
     """
     m, n, k = mnk
     if plan.variant is Variant.DECODING:
-        chosen = decoding_launch.constants(plan, k, accumulate=accumulate)
+        constants = decoding_launch.constants(plan, k, accumulate=accumulate)
         name, function = "kernels.gemm.hopper.decoding.kernel", "decoding_gemm_kernel"
-        given, programs = (
+        arguments, programs = (
             _decoding_descriptors(plan),
-            plan.programs(m, n) * (chosen["SPLITS"] // chosen["OWN_SPLITS"]),
+            plan.programs(m, n) * (constants["SPLITS"] // constants["OWN_SPLITS"]),
         )
     else:
-        chosen = launch.constants(plan, k, accumulate=accumulate)
+        constants = launch.constants(plan, k, accumulate=accumulate)
         name, function = "kernels.gemm.hopper.kernel", "specialized_gemm_kernel"
-        given, programs = _ring_descriptors(plan, m), plan.programs(m, n) * chosen["SPLITS"]
+        arguments, programs = _ring_descriptors(plan, m), plan.programs(m, n) * constants["SPLITS"]
     trace = Trace(program % programs, programs, last, asserts=asserts or not changed)
     sizes = {"m": m, "n": n, "k": k, "a_mn_tiles": m, "b_mn_tiles": n, "group": plan.blocks.group}
-    given |= sizes | chosen | changed
-    return _run(getattr(kernel_module(name), function), trace, given)
+    arguments |= sizes | constants | changed
+    return _run(getattr(kernel_module(name), function), trace, arguments)
 
 
 def _boxes(plan: GemmPlan, m: int) -> dict[str, Any]:

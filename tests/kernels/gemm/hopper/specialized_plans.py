@@ -22,16 +22,16 @@ def specialized(recipe, matmul, how, mnk, device=HOPPER):
     plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
     if isinstance(plan, Unsupported):
         return plan, []
-    found = (blocks for variant in RING_VARIANTS for blocks in tries(variant, plan.numerics, mnk, device))
-    return plan, [replace(plan, blocks=blocks) for blocks in found]
+    every = (blocks for variant in RING_VARIANTS for blocks in tries(variant, plan.numerics, mnk, device))
+    return plan, [replace(plan, blocks=blocks) for blocks in every]
 
 
 def distinct_gemms() -> list:
     """(recipe, matmul, how) of every GEMM that a specialized kernel computes; of those alike, the first."""
     first = {}
     for recipe, matmul, how in product(RECIPES, MATMULS, Summation):
-        plan, found = specialized(recipe, matmul, how, (512, 512, 512))
-        if found:
+        plan, plans = specialized(recipe, matmul, how, (512, 512, 512))
+        if plans:
             name = f"{recipe}-{matmul}-{how.value}"
             first.setdefault(plan.numerics.kernel_key, pytest.param(recipe, matmul, how, id=name))
     return list(first.values())

@@ -34,15 +34,15 @@ FPROP, WGRAD = RECIPES["mxfp8"].fprop, RECIPES["mxfp8"].wgrad
 def decoding(mnk, device=HOPPER, spec=FPROP):
     """(the simple plan, the plans that decode in registers) of a GEMM."""
     plan = plan_built_in(spec, mnk, device, Summation.RECIPE)
-    found = tries(Variant.DECODING, plan.numerics, mnk, device)
-    return plan, [replace(plan, blocks=blocks) for blocks in found]
+    candidates = tries(Variant.DECODING, plan.numerics, mnk, device)
+    return plan, [replace(plan, blocks=blocks) for blocks in candidates]
 
 
 def runnable(mnk, device, spec=FPROP):
     """What `decoding` gives, of a GEMM that is not refused on the device."""
-    plan, found = decoding(mnk, device, spec)
+    plan, plans = decoding(mnk, device, spec)
     assert not (reason := lacking_to_decode(plan.numerics, mnk, device)), reason
-    return plan, found
+    return plan, plans
 
 
 def operands(mnk, matmul="fprop", recipe="mxfp8", name="gaussian"):
@@ -181,17 +181,17 @@ def test_what_it_decodes_is_laid_out_as_the_kernel_reads_it(recipe):
     assert blocks.decoded == "b"
     plan = replace(plan, blocks=blocks)
     _a, b = operands((m, n, k), recipe=recipe)
-    given = factor(b, plan, current_device().kind, Side.B)
+    operand = factor(b, plan, current_device().kind, Side.B)
     read = read_as(spec.b)
-    assert given.matrix.dtype == torch.uint8
-    assert given.matrix.shape == (n, 256 * read.format.packed_bits // 8)
-    scale = given.line_scale
+    assert operand.matrix.dtype == torch.uint8
+    assert operand.matrix.shape == (n, 256 * read.format.packed_bits // 8)
+    scale = operand.line_scale
     assert scale.dtype == torch.uint8
     assert scale.shape == (-(-k // spec.b.tile.k), n)
     assert scale.stride(1) == 1
     assert scale.stride(0) % TMA_BYTES == 0
     numbers = spec.b.scale_rule.format.decode(scale.cpu().numpy()).repeat(spec.b.tile.k, axis=0)[:k].T
-    codes = unpack(given.matrix.cpu().numpy(), read.format.packed_bits, 256)[:, :k]
+    codes = unpack(operand.matrix.cpu().numpy(), read.format.packed_bits, 256)[:, :k]
     exact = b.exact_operand(0, n).cpu().numpy()
     outer = 1.0 if b.outer_scale is None else b.outer_scale.double().item()
     np.testing.assert_array_equal(read.format.decode(codes) * numbers * outer, exact)
@@ -210,8 +210,8 @@ def test_what_it_decodes_is_laid_out_as_the_kernel_reads_it(recipe):
 )
 def test_what_it_does_not_take_is_said_and_not_offered(tile, sentence):
     other = replace(FPROP.b, tile=tile)
-    made = plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Summation.RECIPE).numerics
-    both, one = (replace(made, spec=replace(FPROP, a=a, b=other)) for a in (other, FPROP.a))
+    numerics = plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Summation.RECIPE).numerics
+    both, one = (replace(numerics, spec=replace(FPROP, a=a, b=other)) for a in (other, FPROP.a))
     assert sentence.format("B") in decoding_refusal(both)
     assert not list(tries(Variant.DECODING, both, (16, 4096, 4096), HOPPER))
     if tile.k is not WHOLE:

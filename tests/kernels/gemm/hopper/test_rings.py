@@ -45,9 +45,9 @@ SPECIALIZED = tuple(variant for variant in Variant if not variant.is_simple)
 
 def all_numerics() -> list[Numerics]:
     """What the kernels can tell apart of all recipes."""
-    asked = product(RECIPES.values(), MATMULS.values(), Summation)
-    found = [numerics_of(recipe.spec(matmul), HOPPER, how) for recipe, matmul, how in asked]
-    return list({each.kernel_key: each for each in found if not isinstance(each, Unsupported)}.values())
+    cases = product(RECIPES.values(), MATMULS.values(), Summation)
+    every = [numerics_of(recipe.spec(matmul), HOPPER, how) for recipe, matmul, how in cases]
+    return list({each.kernel_key: each for each in every if not isinstance(each, Unsupported)}.values())
 
 
 NUMERICS = all_numerics()
@@ -58,15 +58,15 @@ def ring_of(plan: GemmPlan, k: int) -> Hashable:
     blocks, variant = plan.blocks, plan.variant
     common = variant, blocks.stages, blocks.persistent, plan.numerics.scales_at_end
     if variant is Variant.DECODING:
-        chosen = decoding_launch.constants(plan, k, accumulate=False)
+        constants = decoding_launch.constants(plan, k, accumulate=False)
         rows = value_rows(blocks)
-        shares = chosen["SPLITS"] > chosen["OWN_SPLITS"]
-        wide = bool(chosen["WIDEN"]), rows > MOST_ROWS_SPLIT, plan.storage.buffers
-        return common, chosen["OWN_SPLITS"], shares, wide
-    chosen = launch.constants(plan, k, accumulate=False)
-    scales = chosen["A_SCALES"] > 0, chosen["B_SCALES"] > 0, chosen["IN_LOOP"]
+        shares = constants["SPLITS"] > constants["OWN_SPLITS"]
+        wide = bool(constants["WIDEN"]), rows > MOST_ROWS_SPLIT, plan.storage.buffers
+        return common, constants["OWN_SPLITS"], shares, wide
+    constants = launch.constants(plan, k, accumulate=False)
+    scales = constants["A_SCALES"] > 0, constants["B_SCALES"] > 0, constants["IN_LOOP"]
     out = plan.numerics.spec.out.name, plan.storage.buffers
-    return common, blocks.block_m, blocks.block_n, chosen["SPLITS"] > 1, scales, out
+    return common, blocks.block_m, blocks.block_n, constants["SPLITS"] > 1, scales, out
 
 
 def planned() -> Iterator[tuple[GemmPlan, int]]:
@@ -117,7 +117,7 @@ def programs(plan: GemmPlan, k: int) -> Iterator[tuple[GemmPlan, Mnk, dict[str, 
 
 
 @cache
-def chosen() -> dict[Variant, list[tuple[GemmPlan, int, bool]]]:
+def plans_by_variant() -> dict[Variant, list[tuple[GemmPlan, int, bool]]]:
     """A plan, a K, and whether D is added into, for each ring that the planner can choose; by its variant."""
     rings: dict[Variant, dict[Hashable, tuple[GemmPlan, int, bool]]] = {
         variant: {} for variant in SPECIALIZED
@@ -125,29 +125,31 @@ def chosen() -> dict[Variant, list[tuple[GemmPlan, int, bool]]]:
     for plan, k in planned():
         for accumulate in (False, True) if plan.numerics.spec.out == FORMATS["fp32"] else (False,):
             rings[plan.variant].setdefault((ring_of(plan, k), accumulate), (plan, k, accumulate))
-    return {variant: [*found.values()] for variant, found in rings.items()}
+    return {variant: [*plans.values()] for variant, plans in rings.items()}
 
 
 def unsound(plan: GemmPlan, k: int, **how: object) -> list[str]:
     """The faults of a plan's ring, the first of each program."""
-    told = []
-    for made, mnk, which in programs(plan, k):
-        found = faults(traced(made, mnk, **which, **how))
-        told += [f"{plan.variant.value}, {plan.blocks.title}, {mnk}, {which}: {each}" for each in found[:1]]
-    return told
+    messages = []
+    for program, mnk, which in programs(plan, k):
+        reasons = faults(traced(program, mnk, **which, **how))
+        messages += [
+            f"{plan.variant.value}, {plan.blocks.title}, {mnk}, {which}: {each}" for each in reasons[:1]
+        ]
+    return messages
 
 
 @pytest.mark.parametrize("variant", SPECIALIZED, ids=lambda variant: variant.value)
 def test_every_ring_that_the_planner_can_choose_is_sound(variant):
-    rings = chosen()[variant]
+    rings = plans_by_variant()[variant]
     assert rings
-    told = [fault for plan, k, adds in rings for fault in unsound(plan, k, accumulate=adds)]
-    assert not told, "\n".join(told)
+    messages = [fault for plan, k, adds in rings for fault in unsound(plan, k, accumulate=adds)]
+    assert not messages, "\n".join(messages)
 
 
 def pairs() -> list[GemmPlan]:
     """Plans whose programs take two splits of K."""
-    return [plan for plan, k, _ in chosen()[Variant.DECODING] if own_splits(plan.blocks, k) == 2]
+    return [plan for plan, k, _ in plans_by_variant()[Variant.DECODING] if own_splits(plan.blocks, k) == 2]
 
 
 @pytest.mark.parametrize("stages", [2, 3, 6, 7])
@@ -156,10 +158,10 @@ def test_two_runs_of_k_need_an_even_ring(stages):
     for plan in pairs():
         blocks = replace(plan.blocks, stages=stages)
         mnk = (blocks.block_m, blocks.block_n, blocks.split_k * (stages + 1) * blocks.block_k)
-        found = faults(traced(plan, mnk, STAGES=stages))
+        reasons = faults(traced(plan, mnk, STAGES=stages))
         odd = stages % 2 == 1
-        assert bool(found) == (odd and blocks.decoded != "ab"), (plan.title, found)
-        assert all("may take phase" in fault for fault in found[:1]), found
+        assert bool(reasons) == (odd and blocks.decoded != "ab"), (plan.title, reasons)
+        assert all("may take phase" in fault for fault in reasons[:1]), reasons
         if not odd:
             assert decoding(plan.numerics, blocks).stages == stages
             continue

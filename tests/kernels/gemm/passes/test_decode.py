@@ -57,8 +57,8 @@ def run(ptx: str, registers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The registers after the instructions, which name them or have numbers."""
     for line in re.sub(r"\{ \.reg [^;]*;|\}", "", ptx).split(";")[:-1]:
         name, rest = line.strip().split(" ", 1)
-        to, *given = (part.strip() for part in rest.split(","))
-        values = [registers[x] if x in registers else np.uint32(int(x, 0)) for x in given]
+        to, *operands = (part.strip() for part in rest.split(","))
+        values = [registers[x] if x in registers else np.uint32(int(x, 0)) for x in operands]
         registers[to] = STEPS[name](*values).astype(np.uint32)
     return registers
 
@@ -77,15 +77,15 @@ def test_every_code_comes_out_times_its_scale(name):
     exponents = np.arange(int(-133 - smallest), int(127 - largest) + 1)
     each = 32 // format_.bits
     rng = np.random.default_rng(0)
-    drawn = np.concatenate([codes, rng.choice(codes, (64 - len(codes) % 64) % 64 + 64)])
-    words = np.resize(drawn, (len(drawn) // each, each)).astype(np.uint32)
+    sample = np.concatenate([codes, rng.choice(codes, (64 - len(codes) % 64) % 64 + 64)])
+    words = np.resize(sample, (len(sample) // each, each)).astype(np.uint32)
     register = (words << (format_.bits * np.arange(each, dtype=np.uint32))).sum(axis=1).astype(np.uint32)
     outs = each // 2
     for exponent in exponents:
         scale = both(np.full((len(register), 2), 2.0**exponent))
         registers = {f"${outs}": register, f"${outs + 1}": scale, f"${outs + 2}": scale}
-        made = run(decode_ptx(spec), registers)
-        got = np.concatenate([halves(made[f"${out}"]) for out in range(outs)], axis=-1)
+        results = run(decode_ptx(spec), registers)
+        got = np.concatenate([halves(results[f"${out}"]) for out in range(outs)], axis=-1)
         expected = format_.decode(words[:, PLACES[format_.bits]].astype(np.uint8)) * 2.0**exponent
         np.testing.assert_array_equal(got, expected)
 
@@ -107,9 +107,9 @@ def test_an_infinite_scale_stands_for_nan(name):
     words = np.array([0, 0x80808080, 0x01020304, 0x41C23355], np.uint32)
     registers = {"$2": words, "$3": np.full(len(words), 0x7F807F80, np.uint32)}
     with np.errstate(invalid="ignore"):
-        made = run(decode_ptx(replace(SPEC, format=FORMATS[name])), registers)
-    assert np.isnan(halves(made["$0"])).all()
-    assert np.isnan(halves(made["$1"])).all()
+        results = run(decode_ptx(replace(SPEC, format=FORMATS[name])), registers)
+    assert np.isnan(halves(results["$0"])).all()
+    assert np.isnan(halves(results["$1"])).all()
 
 
 @pytest.mark.parametrize("recipe", ["nvfp4", "uniform4"])
@@ -122,8 +122,8 @@ def test_a_factor_folded_into_scales_of_e4m3_comes_out_on_the_sums(recipe):
     np.testing.assert_array_equal(halves(on_scales)[:, 0], scales * 2.0**fold.on_scales)
     for word in (0x76543210, 0xFEDCBA98):
         registers = {"$4": np.full(127, word, np.uint32), "$5": on_scales, "$6": on_scales}
-        made = run(decode_ptx(spec, folded=True), registers)
-        got = np.concatenate([halves(made[f"${out}"]) for out in range(4)], axis=-1)
+        results = run(decode_ptx(spec, folded=True), registers)
+        got = np.concatenate([halves(results[f"${out}"]) for out in range(4)], axis=-1)
         codes = np.array(PLACES[4], np.uint8) | (word >> 28 & 8)
         expected = spec.format.decode(codes.astype(np.uint8)) * scales[:, None]
         np.testing.assert_array_equal(got * 2.0**fold.on_sums, expected)

@@ -102,9 +102,9 @@ def test_d_is_the_exact_product_of_the_refolded_operands_within_the_bound(matmul
 
 def test_what_is_not_refolded_is_refused_in_a_sentence():
     def refusal(spec, device=HOPPER) -> str:
-        made = plan_gemm(spec, CUBE, device, REFOLDED)
-        assert isinstance(made, Unsupported)
-        return made.reason
+        plan = plan_gemm(spec, CUBE, device, REFOLDED)
+        assert isinstance(plan, Unsupported)
+        return plan.reason
 
     said = {
         "per_tensor": "so these have to be powers of two of one level",

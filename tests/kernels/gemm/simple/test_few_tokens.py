@@ -44,21 +44,21 @@ CASES += [(name, how) for name in GEMMS if name.startswith("mxfp8") for how in D
 )
 def test_d_is_the_exact_product(name, how, mnk, runs):
     a, b, plan = problem(*GEMMS[name], mnk)
-    made = few(plan, mnk[0], split_k=runs, **how)
-    out = poisoned(made, *mnk[:2])
-    assert gemm(a, b, made, out=out) is out
-    assert_within_bound(out, a, b, made)
+    few_plan = few(plan, mnk[0], split_k=runs, **how)
+    out = poisoned(few_plan, *mnk[:2])
+    assert gemm(a, b, few_plan, out=out) is out
+    assert_within_bound(out, a, b, few_plan)
     if ON_GPU:
-        plain = dataclasses.replace(made.blocks, transposed=False, decoded="", block_m=64)
-        truth = gemm(a, b, dataclasses.replace(made, blocks=plain))
+        plain = dataclasses.replace(few_plan.blocks, transposed=False, decoded="", block_m=64)
+        truth = gemm(a, b, dataclasses.replace(few_plan, blocks=plain))
         assert torch.equal(out.view(torch.uint8), truth.view(torch.uint8))
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 def test_it_adds_into_d_of_any_strides(recipe):
     a, b, plan = problem(recipe, MATMULS["wgrad"], (20, 130, 300))
-    made = few(plan, 20, transposed=True)
-    once = gemm(a, b, made)
+    few_plan = few(plan, 20, transposed=True)
+    once = gemm(a, b, few_plan)
     out = torch.ones(130, 20, device=once.device).T
-    gemm(a, b, made, out=out, accumulate=True)
+    gemm(a, b, few_plan, out=out, accumulate=True)
     assert torch.equal(out, once + 1.0)
