@@ -79,7 +79,7 @@ class RandomGemm:
 
     @cached_property
     def series(self) -> str:
-        """The recipe, with its peer if that is not torch's own op, and with "here" in this session."""
+        """The recipe, with its peer if that is not torch's own op."""
         peer = " ÷ bf16" * (self.row.peer is Peer.BF16)
         return RECIPES[self.row.job.recipe].title + peer + ", here" * self.is_here
 
@@ -182,7 +182,7 @@ def gpus() -> list[str]:
 
 
 def random_gemms(gpu: str, matmul: str, family: str) -> list[RandomGemm]:
-    """The drawn GEMMs of a GPU by its slug and of this session, in the order of the recipes."""
+    """The drawn GEMMs of a GPU by its slug and of this session, by recipe."""
     here = [one for one in _here() if one.row.job.matmul == matmul]
     gemms = _by_gpu(gemm_results.every_recorded()).get((gpu, matmul), ())
     gemms = _in_order([*gemms, *here]) if here else gemms

@@ -1,4 +1,4 @@
-"""Section "What does the scale cost?": one GEMM by every recipe, alone and with its quantization."""
+"""Section "Cost of a scale": one GEMM by every recipe, alone and with its quantization."""
 
 from collections.abc import Sequence
 
@@ -85,13 +85,12 @@ def is_plain(result: Result, matmul: str, mnk: tuple[int, int, int], cache: Cach
 
 
 def by_recipe(results: Sequence[Measurement]) -> list[Measurement]:
-    """The last result of each recipe, in the recipes' order; the reader's own recipe comes last."""
+    """The last result of each recipe, in their order; the reader's own comes last."""
     latest = {one.row.job.recipe: one for one in results}
     return sorted(latest.values(), key=lambda one: data.order(one.row.job))
 
 
 def first_per_tensor(results: Sequence[Measurement]) -> Measurement | None:
-    """The first recipe with one scale a tensor on both operands."""
     return next((one for one in results if _is_per_tensor(one)), None)
 
 
@@ -135,7 +134,6 @@ def notice(results: Sequence[Measurement]) -> str:
 
 
 def _scales(result: Measurement) -> int:
-    """The stretches of K without a change of scale."""
     job = result.row.job
     return matmul_rescales(job.recipe_data, job.matmul_data, job.matmul_data.layer(*job.mnk))
 

@@ -78,12 +78,12 @@ def _gpus(files: Recorded) -> tuple[str, ...]:
 
 
 def gpus_of_files() -> tuple[str, ...]:
-    """The names of the GPUs with recorded rows; the one with the most rows comes first."""
+    """GPUs with recorded rows, the one with the most rows first."""
     return _gpus(gemm_results.every_recorded())
 
 
 def gpus() -> list[str]:
-    """The names of all GPUs with measurements, those of the files first."""
+    """All GPUs with measurements, those of the files first."""
     mine = gpu_queue.session()
     rows = [*every_ceilings(), *mine.rows_of(Ceilings)]
     rows += [row for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
@@ -91,7 +91,7 @@ def gpus() -> list[str]:
 
 
 def name_of(gpu: str) -> str:
-    """The name of the GPU with this slug; the slug itself for an unknown one."""
+    """The GPU with this slug; the slug itself for an unknown one."""
     return next((name for name in gpus() if _slug(name) == gpu), gpu)
 
 
@@ -100,20 +100,16 @@ def is_of(machine: Machine, gpu: str) -> bool:
 
 
 def results_of_files(gpu: str) -> list[Measurement]:
-    """Recorded times of Gaussian data on a GPU by its slug, in the order of the recipes.
-
-    Among rows of one GEMM, only the newest stays.
-    """
+    """Recorded times of Gaussian data on a GPU by its slug, the newest of each GEMM, by recipe."""
     return _in_order(gpu, ())
 
 
 def results(gpu: str) -> list[Measurement]:
-    """The results of files and of this session on a GPU by its slug."""
     return _in_order(gpu, [one for one in _with_point_here() if is_of(one.row.machine, gpu)])
 
 
 def results_and_here(gpu: str) -> list[Measurement]:
-    """The results of files on a GPU by its slug, and those of this session on any GPU."""
+    """The results of files on a GPU, and those of this session on any GPU."""
     return _in_order(gpu, _with_point_here())
 
 
@@ -137,7 +133,7 @@ def _here() -> list[Measurement]:
 
 
 def every_result(gpu: str) -> list[Measurement]:
-    """Every recorded row of a GPU by its slug and every row of this session, the newest first."""
+    """Every recorded row of a GPU and every row of this session, the newest first."""
     every = _oldest_first(gemm_results.every_recorded())
     return [*(one for one in every if is_of(one.row.machine, gpu)), *_here()][::-1]
 
@@ -156,7 +152,7 @@ def order(job: GemmJob) -> int:
 
 
 def contender(job: GemmJob) -> str:
-    """The recipe, with the job's own settings beyond it, such as ``Per row, promoted``."""
+    """The recipe with the job's settings beyond it, such as ``Per row, promoted``."""
     parts = [job.recipe_data.title]
     if accumulation(job) is not Summation.RECIPE:
         parts.append(job.accumulation.words)
@@ -166,7 +162,7 @@ def contender(job: GemmJob) -> str:
 
 
 def timing(job: GemmJob) -> str:
-    """How a job is timed, such as ``hot L2, 4 turns of 50 ms, each 100 ms after its first launch``."""
+    """How a job is timed, such as ``hot L2, 4 turns of 50 ms``."""
     turns = f", {job.runs} turns" + f" of {job.turn_ms} ms" * (job.cache is Cache.HOT)
     late = f", each {job.settle_ms} ms after its first launch" if job.settle_ms else ""
     return f"{job.cache.value} L2{turns}{late}"

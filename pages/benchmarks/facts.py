@@ -19,7 +19,7 @@ __all__ = ["CONTROLS", "FACTS"]
 
 
 def gpu(_settings: Settings) -> str:
-    """The GPU with the most recorded rows. Raises ValueError where nothing is recorded."""
+    """The GPU with the most recorded rows. Raises ValueError without any."""
     names = data.gpus_of_files()
     if not names:
         raise ValueError("no rows of a GPU are recorded")
@@ -53,7 +53,7 @@ def _per_tensor(settings: Settings) -> Row:
 
 
 def _ceilings(settings: Settings) -> Ceilings:
-    """The newest recorded ceilings of the GPU, with fp8. Raises ValueError where there are none."""
+    """The newest recorded ceilings of the GPU, with fp8. Raises ValueError without any."""
     name = gpu(settings)
     ceilings = [one for one in data.every_ceilings() if one.machine.name == name and Peer.FP8 in one.times]
     if not ceilings:
@@ -62,7 +62,7 @@ def _ceilings(settings: Settings) -> Ceilings:
 
 
 def peak_fp8(settings: Settings) -> float:
-    """TFLOP/s of fp8 by the datasheet. Raises ValueError where no datasheet has them."""
+    """TFLOP/s of fp8 by the datasheet. Raises ValueError without one."""
     rates = peak_rates_of(gpu(settings))
     if rates is None or rates.tflop_s[Rate.FP8] is None:
         raise ValueError(f"no fp8 rate of {gpu(settings)} is on a datasheet here")
@@ -70,7 +70,6 @@ def peak_fp8(settings: Settings) -> float:
 
 
 def ceiling_fp8(settings: Settings) -> float:
-    """TFLOP/s of torch's fp8 matmul, measured."""
     return _ceilings(settings).rate(Peer.FP8)
 
 

@@ -1,4 +1,4 @@
-"""Section "Against torch": speed over torch's own op for the recipe, measured in one run."""
+"""Section "Against torch": speed over torch's own op for the recipe."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -88,7 +88,7 @@ def is_of(result: Result, matmul: str, size: Size, cache: Cache) -> bool:
 def groups(results: Sequence[Result], gpu: str) -> list[Group]:
     """Rows with a peer by contender, those without an op of torch's last.
 
-    The smallest GEMM comes first, and runs of this session below recorded ones.
+    The smallest GEMM comes first, runs of this session below recorded ones.
     """
     by_title: dict[tuple[bool, int, str], list[Result]] = {}
     for result in sorted(results, key=_order):

@@ -65,7 +65,7 @@ READING = (
 
 
 def newest_ceilings(gpu: str) -> Ceilings | None:
-    """The newest ceilings of a GPU by its slug, of this session before recorded ones."""
+    """The newest ceilings of a GPU, of this session before recorded ones."""
     newest_first = (*gpu_queue.session().rows_of(Ceilings), *reversed(data.every_ceilings()))
     return next((one for one in newest_first if data.is_of(one.machine, gpu)), None)
 

@@ -158,7 +158,7 @@ def _becomes(current: Current, ink: Ink) -> str:
 
 
 def format_or_default(controls: Controls, name: str) -> Format:
-    """The format of the choice; with an error on the page, the default for an impossible one."""
+    """The chosen format; with an error on the page, the default for an impossible one."""
     try:
         return format_of(name, controls.values())
     except ValueError as error:
@@ -167,7 +167,7 @@ def format_or_default(controls: Controls, name: str) -> Format:
 
 
 def current_code(controls: Controls, format_: Format, rounding: Rounding, overflow: Overflow) -> Current:
-    """The code for the text of NUMBER; with a warning on the page, code 0 for a text without a meaning."""
+    """The code for the text of NUMBER; with a warning on the page, code 0 for a bad text."""
     current = Current(format=format_, code=0, rounding=rounding, overflow=overflow)
     try:
         typed = read(controls.value(NUMBER))
@@ -205,7 +205,7 @@ def _show_code(controls: Controls, current: Current, code: int) -> None:
 
 
 def _center(current: Current) -> int:
-    """The code in the middle of the number line. It stays until the current one comes to an end."""
+    """The code in the middle of the line. It stays until the current one comes to an end."""
     format_, (of_format, center) = current.format, st.session_state.get(_CENTER, (None, 0))
     if of_format != format_ or not _is_inside(current, center):
         center = current.code
@@ -314,7 +314,7 @@ def _rounded(format_: Format, typed: float, value: float) -> str:
 
 
 def probability(value: float) -> str:
-    """A probability in four digits, such as ``1 − 2e-11`` where they would be 1."""
+    """Four digits, such as ``1 − 2e-11`` where they would be 1."""
     text = f"{value:.4g}"
     return f"1 − {1 - value:.2g}" if text == "1" and value < 1 else text
 

@@ -1,4 +1,4 @@
-"""Section "Formats compared": the values of several formats on one axis, and their numbers."""
+"""Section "Formats compared": the values of several formats on one axis."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -1,4 +1,4 @@
-"""Controls that the sections of the page "Formats" share: the sections, and a format of the reader's own."""
+"""Controls that the sections of the page "Formats" share, and a format of the reader's own."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -70,7 +70,7 @@ OWN_CONTROLS = (OWN_EXPONENT, OWN_MANTISSA, OWN_BIAS, OWN_SPECIALS)
 
 
 def format_of(name: str, settings: Mapping[str, Any]) -> Format:
-    """The format of a choice. Raises ValueError where the reader's own is impossible."""
+    """The format of a choice. Raises ValueError for an impossible one of the reader's own."""
     if name != OWN:
         return FORMATS[name]
     exponent_bits, mantissa_bits, bias, specials = (settings[control.key] for control in OWN_CONTROLS)

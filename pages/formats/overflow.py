@@ -1,4 +1,4 @@
-"""Section "Overflow": runs under each scale, and results for numbers beyond the largest value."""
+"""Section "Overflow": runs under each scale, and numbers beyond the largest value."""
 
 import numpy as np
 import streamlit as st
@@ -113,7 +113,7 @@ def fate(runs: ScaledRuns, log2_scale: int) -> str:
 
 
 def end_rows(runs: ScaledRuns) -> list[Row]:
-    """A row a scale. A run without a finite loss has the first loss of all runs."""
+    """A row a scale; a run without a finite loss has the first loss of all runs."""
     return [
         {
             "k": k,

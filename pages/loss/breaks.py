@@ -1,4 +1,4 @@
-"""Section "Break it": changes that break training at once, and changes without harm at this size."""
+"""Section "Break it": changes that break training, and changes without harm at this size."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ SIGNS = {
 
 
 def evidence(variant: Variant, group: Group | None) -> str:
-    """A sentence on the statistic with the change and without it; empty where none is recorded."""
+    """The statistic with the change and without it, in a sentence."""
     if group is None or variant.name not in SIGNS:
         return ""
     metric, tensor = SIGNS[variant.name]

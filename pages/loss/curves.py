@@ -1,4 +1,4 @@
-"""Section "Curves": losses over the band of bf16's seeds, the tensors of each layer, or the ends of runs."""
+"""Section "Curves": losses over the band of bf16's seeds, tensors of each layer, or the ends of runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -144,7 +144,7 @@ def draw_kinds(
     key: str,
     on_open: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> None:
-    """Draw all runs of these kinds, and the mean of each kind that ends outside the band.
+    """Draw all runs of these kinds, and the means of those that end outside the band.
 
     `on_open` gets the mark of an end that is clicked.
     """
@@ -160,7 +160,7 @@ def draw_kinds(
 
 
 def labels(last: Sequence[Final], means: Sequence[Line]) -> list[Label]:
-    """Words beside the ends: a figure for each recipe outside the band, and the names of those within."""
+    """A figure for each recipe outside the band, and the names of those within."""
     by_recipe = {one.key[0]: one for one in last}
     beside = []
     for mean in means:
@@ -371,13 +371,13 @@ def _draw_layers(controls: Controls, group: Group | None) -> None:
 
 
 def by_name(layers: Sequence[str]) -> list[int]:
-    """Indices of layers, ordered by the layer's name, then by its block."""
+    """Indices of layers, ordered by name, then by block."""
     names = [layer.partition(".")[2] for layer in layers]
     return sorted(range(len(layers)), key=lambda index: (names.index(names[index]), index))
 
 
 def numbers(statistics: Statistics, metric: str) -> dict[str, Sequence[float | None]]:
-    """A statistic of each copy or result, a number a layer; None where all of the tensor is 0."""
+    """A statistic of each copy or result, a number a layer; None for a tensor of zeros."""
     if metric == PRODUCTS:
         return {f"{one.tensor} in {MATMULS[one.matmul].title}": one.sqnr_db for one in statistics.products}
     return {

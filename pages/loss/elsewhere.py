@@ -1,4 +1,4 @@
-"""Section "Elsewhere": our final gaps beside published ones, with a verdict on each."""
+"""Section "Elsewhere": our final gaps beside published ones."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -88,7 +88,7 @@ def pairs(ours: Mapping[str, Final]) -> list[Pair]:
 
 
 def agreement(one: Published, ours: Final) -> Verdict:
-    """A published gap against our interval. One with 0 in it decides nothing: no gap at all fits, too."""
+    """A published gap against our interval; with 0 in it, the interval decides nothing."""
     published = one.gap_percent
     if published is None:
         return Verdict.NO_FIGURE

@@ -1,4 +1,4 @@
-"""Facts of the page "Does the loss notice?" for the lesson, computed by what the page draws from."""
+"""Facts of the page "Does the loss notice?" for the lesson."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -19,7 +19,7 @@ _UNSCALED = key_of(VARIANTS["unscaled_gradients"].job)
 
 
 def group(settings: Settings) -> Group:
-    """The runs of the chosen model. Raises ValueError where too few of bf16 are recorded."""
+    """The runs of the chosen model. Raises ValueError for too few of bf16."""
     runs = group_of(settings[SIZE.key])
     if runs is None or len(runs.bf16) < FEWEST:
         raise ValueError("no runs of this model are recorded that could be compared")
@@ -31,13 +31,12 @@ def ends(settings: Settings) -> Sequence[Final]:
 
 
 def all_ends(settings: Settings) -> Sequence[Final]:
-    """The ends of all published recipes that are recorded."""
     runs = group(settings)
     return finals(runs, [(name, False, False) for name in runs.recipes])
 
 
 def beyond(settings: Settings) -> str:
-    """The chosen recipes that leave the band: "none", "four bits", "eight bits" or "both"."""
+    """The recipes that leave the band: "none", "four bits", "eight bits" or "both"."""
     bits = {one.bits for one in ends(settings) if one.beyond}
     if not bits:
         return "none"
@@ -74,13 +73,12 @@ def _number(bits: int, *, beyond_band: bool) -> Callable[[Settings], int]:
 
 
 def unscaled_gap(settings: Settings) -> float:
-    """Percent above bf16, at its last step, of the run whose gradients have no scale."""
     runs = group(settings)
     return line(runs.of(_UNSCALED)[0], runs, HELD_OUT).percent[-1]
 
 
 def unscaled(settings: Settings) -> str:
-    """The end of the run whose gradients have no scale: "fails", "far above" or "near"."""
+    """The end of the run without gradient scales: "fails", "far above" or "near"."""
     if any(run.row.failure for run in group(settings).of(_UNSCALED)):
         return "fails"
     return "far above" if unscaled_gap(settings) > FAR else "near"

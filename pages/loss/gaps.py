@@ -34,7 +34,7 @@ def interval(gap: Gap) -> str:
 
 
 def points(row: TrainRow, loss: str) -> dict[int, float]:
-    """Losses by the steps after which they were taken, without NaN."""
+    """Losses by step, without NaN."""
     steps, losses = (row.held_out_at, row.held_out) if loss == HELD_OUT else (row.at, row.losses)
     return {step: value for step, value in zip(steps, losses, strict=True) if value is not None}
 
@@ -61,7 +61,7 @@ def band(group: Group, loss: str) -> Band:
 def line(
     run: Run, group: Group, loss: str, *, recipe: str = "", is_quiet: bool = False, opens: str = ""
 ) -> Line:
-    """A run above bf16: above the mean of its runs on held-out files, above the same seed's on batches."""
+    """A run above bf16: above the runs' mean on held-out files, above the same seed's run on batches."""
     twin = [one for one in group.bf16 if one.row.job.seed == run.row.job.seed and loss != HELD_OUT]
     above = _percent(points(run.row, loss), _mean([points(one.row, loss) for one in twin or group.bf16]))
     return Line(
@@ -78,7 +78,6 @@ def line(
 
 
 def mean_line(lines: Sequence[Line]) -> Line:
-    """The mean of runs of one kind, at the steps that all of them have."""
     mean = _mean([dict(zip(one.steps, one.percent, strict=True)) for one in lines])
     return replace(
         lines[0],
@@ -96,7 +95,7 @@ def _percent(losses: Mapping[int, float], mean: Mapping[int, float]) -> dict[int
 
 
 def reach(lines: Sequence[Line], around: Band) -> tuple[float, float]:
-    """The lowest and the highest percent to draw, by the last 60 % of the steps: at first all runs differ."""
+    """The lowest and the highest percent of the last 60 % of the steps: at first all runs differ."""
     curves = [(around.steps, around.low), (around.steps, around.high)]
     curves += [(each.steps, each.percent) for each in lines]
     values = [
@@ -112,10 +111,8 @@ def reach(lines: Sequence[Line], around: Band) -> tuple[float, float]:
 class Final:
     """The end of a kind of run: its gap, and the row of one run.
 
-    - bits_per_byte: the mean of the last losses.
-    - outside: the gap lies outside the range of bf16's seeds.
-    - in_bf16: percent by which the loss changes with the same weights in bf16.
-    - paired: the gap to bf16's runs of equal seeds, where there are some and equal seeds help.
+    `in_bf16` is the loss's change, in percent, with the same weights in bf16. `paired` is the gap to bf16's
+    equal seeds, if these help.
     """
 
     key: Key
@@ -129,7 +126,7 @@ class Final:
 
     @property
     def bits(self) -> int:
-        """The fewest bits of an operand's code in the recipe."""
+        """The fewest bits of an operand's code."""
         recipe = self.row.job.recipe_data
         assert recipe is not None, "bf16 has no codes"
         operands = (one for spec in (recipe.fprop, recipe.dgrad, recipe.wgrad) for one in spec.quantized)
@@ -151,7 +148,7 @@ class Final:
 
 
 def differences(runs: Sequence[Run], others: Sequence[Run]) -> list[float]:
-    """Last losses in percent above those of the others, for each seed that both have."""
+    """Last losses in percent above those of the others, seed by seed."""
     mine, theirs = (
         {run.row.job.seed: run.row.final for run in each if run.row.final is not None}
         for each in (runs, others)
@@ -168,10 +165,9 @@ def pairs(group: Group) -> dict[str, list[float]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Pairing:
-    """`spread` is the standard deviation, in percent, of the last losses of two runs with equal seeds.
+    """Two runs with equal seeds: the standard deviation of their last losses, in percent, and its interval.
 
-    `freedom` has its degrees of freedom, `interval` the true value in SURE of all cases. `apart` is that of
-    different seeds.
+    `apart` is the standard deviation with different seeds.
     """
 
     spread: float
@@ -184,13 +180,13 @@ class Pairing:
         return self.interval[1] < self.apart
 
     def gap(self, percents: Sequence[float]) -> Gap | None:
-        """The gap to runs of equal seeds; None without a pair, or where equal seeds do not help."""
+        """The gap to runs of equal seeds, if there are some and equal seeds help."""
         return paired_gap(percents, self.spread, self.freedom) if percents and self.helps else None
 
 
 @lru_cache(maxsize=8)
 def pairing(group: Group) -> Pairing | None:
-    """The spread of pairs with equal seeds; None where no recipe has two pairs."""
+    """The spread of pairs with equal seeds; None if no recipe has two pairs."""
     every = list(pairs(group).values())
     if not any(len(each) > 1 for each in every):
         return None
@@ -208,7 +204,7 @@ def ends_of_band(group: Group) -> tuple[float, float]:
 
 
 def finals(group: Group, keys: Sequence[Key]) -> list[Final]:
-    """The ends of these kinds; a kind without a whole run has none."""
+    """The ends of these kinds, as far as they have whole runs."""
     reference = [run.row.final for run in group.bf16]
     if len(reference) < FEWEST:
         return []
@@ -238,7 +234,7 @@ def finals(group: Group, keys: Sequence[Key]) -> list[Final]:
 
 
 def apart(variant: Variant, group: Group) -> tuple[float, float]:
-    """The change of the last loss in percent, between equal seeds where these help, and its ± error.
+    """The change of the last loss in percent, and its ± error; between equal seeds if these help.
 
     Raises ValueError without whole runs with the change and without it.
     """

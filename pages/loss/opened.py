@@ -1,4 +1,4 @@
-"""One run, or all runs of a recipe, in full: what a click on a line's end opens."""
+"""One run, or all runs of a recipe, in full."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -17,7 +17,7 @@ from pages.loss.runs import Group, Run
 
 
 def name_of(run: Run) -> str:
-    """The run in an address, such as ``mxfp4.2``, or ``mxfp4.2.here`` in this session."""
+    """The run in an address: ``mxfp4.2``, or ``mxfp4.2.here`` in this session."""
     return f"{run.row.job.recipe}.{run.row.job.seed}" + ".here" * run.is_here
 
 
@@ -28,7 +28,7 @@ def runs_of(group: Group, name: str) -> tuple[Run, ...]:
 
 
 def draw_opened(controls: Controls, group: Group) -> None:
-    """Draw the runs that the reader opened, in a dialog over the page."""
+    """Draw the runs that the reader opened, in a dialog."""
     runs = runs_of(group, controls.draw(OPENED))
     if not runs:
         return
@@ -53,7 +53,6 @@ def draw_opened(controls: Controls, group: Group) -> None:
 
 
 def table(runs: Sequence[Run], group: Group) -> str:
-    """A column a run, a line a setting or a result."""
     mean = fmean(run.row.final for run in group.bf16)
     lines = {
         "end, above the mean of bf16": [

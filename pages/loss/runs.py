@@ -1,6 +1,6 @@
 """Training runs, recorded or of this session, in groups that compare; and published figures.
 
-Runs compare where size, steps, text and GPU are equal: the learning rate follows the number of steps.
+Runs compare if size, steps, text and GPU are equal: the learning rate follows the steps.
 """
 
 import tomllib
@@ -70,7 +70,7 @@ class Group:
         return {key: tuple(runs) for key, runs in by_key.items()}
 
     def of(self, key: Key) -> tuple[Run, ...]:
-        """The runs of one kind, in the order of their seeds."""
+        """The runs of one kind, by seed."""
         return self._by_key.get(key, ())
 
     @cached_property
@@ -79,7 +79,7 @@ class Group:
 
     @property
     def recipes(self) -> tuple[str, ...]:
-        """The published recipes with runs whose last block is quantized and whose head is not."""
+        """Published recipes with runs of a quantized last block and a head in bf16."""
         return tuple(name for name in RECIPES if (name, False, False) in self._by_key)
 
     @property
@@ -126,7 +126,7 @@ def _read(folder: str, files: tuple[Stamp, ...]) -> Recorded:
 
 
 def speeds_of(size: str) -> list[Speed]:
-    """Times of a step of this model: GPU by GPU, bf16 first, then recipes in their order."""
+    """Times of a step: GPU by GPU, bf16 first, then recipes in their order."""
     order = [BF16, *RECIPES]
 
     def place(one: Speed) -> tuple[str, int]:
@@ -153,7 +153,7 @@ def _conditions(row: TrainRow) -> tuple[str, int, str, str]:
 
 
 def emulated_bf16(row: TrainRow) -> Run | None:
-    """The recorded run of bf16 on a CPU with this size, steps and text; the one of this seed, if any."""
+    """The recorded run of bf16 on a CPU with this size, steps and text, and this seed if there is one."""
     like = [one for one in _emulated() if _conditions(one.row) == _conditions(row)]
     return next((one for one in like if one.row.job.seed == row.job.seed), like[0] if like else None)
 
@@ -190,7 +190,7 @@ class Published(Sourced):
 
     @property
     def gap_percent(self) -> float | None:
-        """The gap in % of the reference's loss; None where the source does not give that loss."""
+        """The gap in % of the reference's loss, if the source gives that loss."""
         if self.percent is not None:
             return self.percent
         return 100 * self.nats / self.loss if self.nats is not None and self.loss else None

@@ -105,7 +105,7 @@ def _draw_recorded(job: TrainJob, title: str, group: Group | None) -> None:
 
 
 def job_for(job: TrainJob, group: Group | None) -> TrainJob:
-    """The job on this server: with the recorded number of steps, or the tiny model without a GPU."""
+    """The job on this server: with the recorded steps, or the tiny model without a GPU."""
     if not gpu_queue.workers().has_gpu:
         return replace(job, model=ON_CPU, steps=CPU_STEPS)
     return replace(job, steps=group.first.steps) if group else replace(job, seconds=SECONDS)
@@ -129,7 +129,7 @@ def draw_button(job: TrainJob, label: str, place: Place, *, key: str) -> None:
 
 
 def draw_run(job: TrainJob, *, key: str) -> bool:
-    """Draw the run of a job, so far or whole, as the page's picture, and return True if there is one."""
+    """Draw the run of a job, so far or whole, as the page's picture; True if there is one."""
 
     def draw_partial(row: TrainRow) -> None:
         st.markdown(progress_notice(row))

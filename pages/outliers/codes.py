@@ -1,4 +1,4 @@
-"""The numbers of one tile, code by code, below the error maps: a click on a map opens them."""
+"""The numbers of one tile, code by code, below the error maps."""
 
 import re
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ _PLACE = re.compile(r"([1-9]\d?)\.(\d{1,9})\.(\d{1,9})", re.ASCII)
 
 
 def place_of(controls: Controls, subject: Subject) -> tuple[str, int, int] | None:
-    """The recipe, row and column in the text of NUMBERS; None for a text without a place in these maps."""
+    """Recipe, row and column in the text of NUMBERS; None without a place in these maps."""
     if (match := _PLACE.fullmatch(controls.value(NUMBERS))) is None:
         return None
     recipe, row, column = (int(number) for number in match.groups())
@@ -41,7 +41,7 @@ def place_of(controls: Controls, subject: Subject) -> tuple[str, int, int] | Non
 
 
 def hear_clicks(controls: Controls, subject: Subject, maps: Mapping[str, ErrorMap]) -> None:
-    """Let a click on a map write its place into NUMBERS."""
+    """Write the place of a click on a map into NUMBERS."""
     # From the top: most bits first.
     keys = sorted(maps, key=lambda key: -operand_of_key(key, subject.role).spec.format.bits)
 
@@ -58,7 +58,7 @@ def hear_clicks(controls: Controls, subject: Subject, maps: Mapping[str, ErrorMa
 
 
 def read(subject: Subject, place: tuple[str, int, int]) -> tuple[str, Codes] | None:
-    """The recipe and the codes at a place; until the pool has them, those of the last place."""
+    """Recipe and codes at a place; until the pool has them, those of the last place."""
     request = (place[0], subject.role, subject.source, *place[1:])
     answer = computed("outliers_codes", request, [Call(codes_of, request)], label="Reading codes")
     return answer and (answer.arguments[0], answer.parts[0])
@@ -90,7 +90,6 @@ def fate(codes: Codes) -> str:
 
 
 def lines(element: Format, codes: Codes) -> list[list[str]]:
-    """Lines of the table: each number on its way to a code and back."""
     return [
         ["x", *(short(x, 3) for x in codes.x)],
         ["x ÷ scale", *(short(x / codes.scale, 3) if codes.scale else EMPTY for x in codes.x)],

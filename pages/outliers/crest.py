@@ -1,4 +1,4 @@
-"""Questions on the crest factor: error over it, recipe by recipe, and the crest factors of real tensors."""
+"""Questions on the crest factor: errors over it, and the crest factors of real tensors."""
 
 import math
 from collections.abc import Mapping
@@ -133,7 +133,7 @@ def winner(integer: tuple[Draws, ...], floating: tuple[Draws, ...]) -> str:
 
 
 def crossing(integer: tuple[Draws, ...], floating: tuple[Draws, ...]) -> float | None:
-    """The crest factor from which floats are better for good; None if they never or always are."""
+    """The crest factor from which floats are better for good, if there is one."""
     gains = [(i.at, f.mean - i.mean) for i, f in zip(integer, floating, strict=True)]
     behind = [at for at, (_, gain) in enumerate(gains) if gain <= 0]
     if not behind or behind[-1] + 1 == len(gains):
@@ -194,7 +194,6 @@ def show_real(controls: Controls) -> None:
 
 @lru_cache(maxsize=len(RECORDED))
 def _shapes(kind: InputKind) -> dict[str, TensorShape]:
-    """Shapes of the three tensors of a recorded layer, and of Gaussian numbers."""
     tensors = {NAMES[one]: tensor(*RECORDED[kind], one) for one in OPERANDS}
     tensors[LAW] = np.random.default_rng(0).standard_normal((256, 256))
     return {name: tensor_shape(numbers) for name, numbers in tensors.items()}

@@ -1,6 +1,6 @@
-"""Numbers of the page "Outliers", and their errors: functions of their arguments only.
+"""Numbers of the page "Outliers", and their errors.
 
-The pool's processes import this module, so it imports no Streamlit and no Altair.
+The pool's processes import this module: no Streamlit, no Altair.
 """
 
 from dataclasses import dataclass, field, replace
@@ -45,11 +45,7 @@ class Matrix:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Numbers of a kind with a seed, or an uploaded matrix.
-
-    Of a recorded layer, `tensor` is one of three. Outliers are `factor` times larger, their channels `every`
-    channels apart.
-    """
+    """Numbers of a kind with a seed, or an uploaded matrix. Outlier channels are `every` channels apart."""
 
     kind: str
     shape: tuple[int, int]
@@ -70,11 +66,11 @@ class Source:
         return range(self.every // 2, self.shape[1] if has_channels else 0, self.every)
 
     def numbers(self) -> NDArray[np.float32]:
-        """float32[rows, columns], rounded to bf16. Raises ValueError if all of them are zero."""
+        """float32[rows, columns], in bf16. Raises ValueError if all of them are zero."""
         return _numbers(self)
 
     def weight(self) -> NDArray[np.float32]:
-        """float32[out, in], rounded to bf16: the matrix, or the weight that belongs to this kind of input."""
+        """float32[out, in], in bf16: the matrix, or the weight of this kind of input."""
         return self.numbers() if self.matrix is not None else _weight(self)
 
 
@@ -99,10 +95,10 @@ def _numbers(source: Source) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorMap:
-    """One operand's error, and a map of it in a corner of the tensor: `levels` uint8[rows, columns].
+    """One operand's error, and a corner of it: `levels` uint8[rows, columns].
 
     `zeros` is the share of zeros outside the outlier channels, `largest` float64[columns] the largest |x| of
-    each channel in the corner.
+    a channel in the corner.
     """
 
     error: OperandError
@@ -134,7 +130,7 @@ def operand_of_key(key: str, role: str) -> Operand | None:
 def source_of(
     kind: str, role: str, shape: tuple[int, int], seed: int, factor: float, every: int = OUTLIER_EVERY
 ) -> Source:
-    """Numbers of a kind for a role: a law has one tensor for all roles, a recorded layer three."""
+    """Numbers of a kind for a role: a recorded layer has a tensor for each, a law one for all."""
     tensor = tensor_of(role) if InputKind(kind) in RECORDED else LayerTensor.X
     return Source(kind=kind, shape=shape, seed=seed, tensor=tensor, factor=factor, every=every)
 
@@ -167,14 +163,14 @@ def error_map(key: str, role: str, source: Source) -> ErrorMap | None:
 
 
 def _largest(x: NDArray[np.float32], channels: range) -> tuple[int, int]:
-    """The place of the largest number, in the outlier channels, if any: the same for every factor."""
+    """The place of the largest number in these channels, or in all: the same for every factor."""
     columns = np.array(channels or range(x.shape[1]))
     row, column = np.unravel_index(np.argmax(np.abs(x[:, columns])), (len(x), len(columns)))
     return int(row), int(columns[column])
 
 
 def _around(at: int, size: int, most: int) -> range:
-    """A part of a line with the element `at` in its first third, if that fits."""
+    """A part of a line with the element `at` in its first third."""
     length = min(size, most)
     start = int(min(max(at - length // 3, 0), size - length))
     return range(start, start + length)
@@ -182,7 +178,7 @@ def _around(at: int, size: int, most: int) -> range:
 
 @dataclass(frozen=True, kw_only=True)
 class Codes:
-    """Numbers of one tile in a row or a column, their codes, and the codes' values."""
+    """Numbers of one tile in a row or a column, with their codes and the codes' values."""
 
     rows: range
     columns: range
@@ -197,7 +193,7 @@ class Codes:
 
 
 def codes_of(key: str, role: str, source: Source, row: int, column: int) -> Codes:
-    """At most RUN numbers along the longer side of a tile, around the one at this place."""
+    """At most RUN numbers along a tile's longer side, around the one at this place."""
     operand = operand_of_key(key, role)
     assert operand is not None, f"{key} leaves {role} in bf16"
     result = read_back(source.numbers(), operand, source.seed)
@@ -269,7 +265,7 @@ def bare_readers(format_name: str, scale_name: str, source: Source) -> tuple[Dis
 
 
 def bare_operands(format_name: str, scale_name: str) -> tuple[tuple[Operand, Operand], ...]:
-    """A weight's operands in Fprop and in Dgrad, in the order of BARE_TILES."""
+    """A weight's operands in Fprop and Dgrad, in the order of BARE_TILES."""
     spec = OperandSpec(format=FORMATS[format_name], tile=BARE_TILES[0], scale_rule=SCALE_RULES[scale_name])
     return tuple(spec_readers(replace(spec, tile=tile)) for tile in BARE_TILES)
 

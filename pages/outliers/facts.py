@@ -69,7 +69,7 @@ def sqnr_gain_db(settings: Settings) -> float:
 
 
 def median_gain_db(settings: Settings) -> float:
-    """The gain of the median line that is no outlier, from the first recipe to the last."""
+    """The gain of the median line that is no outlier."""
     return 20 * math.log10(_spread(settings, _FIRST).median / _spread(settings, _LAST).median)
 
 
@@ -87,7 +87,7 @@ def _bare_of(settings: Settings, *, is_square: bool) -> list[Disagreement]:
 
 
 def bare_differ(settings: Settings) -> float:
-    """The share of elements that differ between a weight's readers in the longest bare tiles."""
+    """The share of elements that differ between the readers, in the longest bare tiles."""
     longest = _bare_of(settings, is_square=False)[-1]
     return longest.differ / longest.elements
 

@@ -1,4 +1,4 @@
-"""Errors of small channels, which total SQNR hides, and the exact parts of the error."""
+"""Errors of small channels, which total SQNR hides, and the parts of the error."""
 
 import math
 

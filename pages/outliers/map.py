@@ -112,7 +112,7 @@ def picture(
     start: int | None = None,
     run: tuple[str, Codes] | None = None,
 ) -> Filled:
-    """The maps, with a line around a `run` of one. With a `start`, the outliers' handle begins there."""
+    """The maps, with a line around a `run` of one; with a `start`, a handle on the outliers."""
     first = next(part for part in parts.values() if part is not None)
     factor = subject.source.factor
     stops = start and Stops(
@@ -162,7 +162,7 @@ def _row(subject: Subject, key: str, part: ErrorMap | None, ink: Ink) -> dict[st
 
 
 def _outline(part: ErrorMap | None, run: Codes | None) -> dict[str, list[float]]:
-    """The columns and, as shares of the map, the rows of a run on this map."""
+    """A run on this map: its columns, and its rows as shares of the map."""
     if part is None or run is None or run.rows.start not in part.rows:
         return {}
     rows = [(at - part.rows.start) / len(part.rows) for at in (run.rows.start, run.rows.stop)]
@@ -171,7 +171,7 @@ def _outline(part: ErrorMap | None, run: Codes | None) -> dict[str, list[float]]
 
 
 def png(levels: NDArray[np.uint8], ink: Ink) -> str:
-    """A picture of levels, from the page's color to gray; zeros have the color of losses."""
+    """Levels from the page's color to gray; zeros have the color of losses."""
     low, high, loss = (
         np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)])
         for color in (ink.panel, ink.mid, ink.lost)

@@ -117,7 +117,7 @@ def figures(subject: Subject, results: Mapping[str, Results]) -> str:
 
 
 def _prices(key: str, subject: Subject) -> str:
-    """Bits per element of both operands of each matmul, equal pairs once."""
+    """Bits per element of both operands, equal pairs once."""
     recipe, shape = recipe_of_key(key), layer_shape(tensor_of(subject.role), subject.source.shape)
     pairs = (
         " + ".join(price(recipe.operand(matmul, side), shape.of(matmul.operand(side))) for side in Side)

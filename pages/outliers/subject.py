@@ -1,4 +1,4 @@
-"""The subject of a picture: recipes, the operand's role and numbers; and words for figures."""
+"""The subject of a picture: recipes, the operand's role and numbers."""
 
 import math
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ def subject_of(controls: Controls, place: Place | None = None) -> Subject:
 
 
 def recipes(controls: Controls) -> tuple[str, ...]:
-    """Draw the choice of recipes and return their keys; the key of the reader's own is its line."""
+    """Draw the choice of recipes; the key of the reader's own is its line."""
     keys, problem = keys_of(controls.draw(RECIPES_SHOWN), controls.value(OWN))
     if problem:
         st.warning(plain(problem))
@@ -72,7 +72,7 @@ def recipes(controls: Controls) -> tuple[str, ...]:
 def error_maps(
     controls: Controls, place: Place | None = None
 ) -> tuple[Subject, dict[str, ErrorMap | None]] | None:
-    """Draw the choice of the subject and return its maps by the recipe's key, None for a recipe in bf16.
+    """Draw the choice of the subject and return its maps by key, None for a recipe in bf16.
 
     None until the pool has them, and if every recipe leaves the operand in bf16.
     """
@@ -88,10 +88,7 @@ def error_maps(
 
 
 def _numbers(controls: Controls, place: Place | None) -> Source:
-    """Draw the choice of the numbers; `place` takes their kind, or the factor of outlier tokens.
-
-    Outlier channels have a handle for it in the picture.
-    """
+    """Draw the choice of the numbers; `place` takes their kind, or the factor of outlier tokens."""
     has_factor, has_hand = controls.value(DATA) in _WITH_FACTOR, controls.value(DATA) == _WITH_FACTOR[0]
     kind = controls.draw(DATA, None if has_factor else place)
     factor = controls.draw(FACTOR, None if has_hand else place) if has_factor else FACTOR.default
@@ -113,7 +110,6 @@ def weights(controls: Controls) -> Source:
 
 
 def _source(controls: Controls, kind: str, factor: float, every: int = EVERY.default) -> Source:
-    """The reader's matrix, if any, else numbers of a kind."""
     rows, columns = map(int, controls.draw(SIZE).split("x"))
     matrix = _uploaded_matrix(controls, (rows, columns)) if kind == UPLOAD else None
     seed = controls.draw(SEED)
@@ -124,7 +120,6 @@ def _source(controls: Controls, kind: str, factor: float, every: int = EVERY.def
 
 
 def _uploaded_matrix(controls: Controls, size: tuple[int, int]) -> Matrix | None:
-    """Draw the upload and the choice of a part of at most `size`."""
     side = here().more
     side.file_uploader(
         "A tensor", type=SUFFIXES, max_upload_size=MAX_MEGABYTES, key=_UPLOAD, on_change=_take_file
@@ -173,7 +168,7 @@ def _part(controls: Controls, file: TensorFile, size: tuple[int, int]) -> Matrix
 
 
 def _take_file() -> None:
-    """Take the new file; an unusable one leaves the file before in its place, with the reason.
+    """Take the new file; a bad one leaves the file before in its place, with the reason.
 
     The browser sends no file before each replacement, so none means nothing.
     """
@@ -192,14 +187,13 @@ def price(operand: Operand | None, shape: tuple[int, int]) -> str:
 
 
 def percent(share: float, digits: int = 2) -> str:
-    """A percentage, such as ``2.6%``, or ``< 0.001%`` for one that is nearly 0."""
+    """A percentage, such as ``2.6%`` or ``< 0.001%``."""
     if 0 < abs(share) < 1e-5:
         return "< 0.001%"
     return percent_text(share, digits)
 
 
 def db(value: float) -> str:
-    """Decibels, such as ``31.5 dB``."""
     return "no error" if math.isinf(value) else f"{value:.1f}\N{NO-BREAK SPACE}dB".replace("-", "−")
 
 

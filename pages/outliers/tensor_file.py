@@ -1,7 +1,7 @@
 """A matrix from an uploaded .npy, .npz or .safetensors file, or one sentence on why not.
 
-Nothing in a file is trusted, and a pickle is never opened. numpy, zipfile and safetensors read the headers.
-Numbers are unpacked only if the header's shape fits the bytes: `numpy.load` takes memory for any shape.
+Nothing in a file is trusted, and a pickle is never opened. Numbers are unpacked only if the header's shape
+fits the bytes: `numpy.load` takes memory for any shape.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ _one_at_a_time = threading.Lock()
 
 @dataclass(frozen=True, kw_only=True)
 class StoredTensor:
-    """A tensor's header. The last two dims are rows and columns; the others count its matrices.
+    """A header. The last two dims are rows and columns; the others count matrices.
 
     Raises ValueError, with the end of a sentence, for a shape without a matrix.
     """
@@ -108,10 +108,9 @@ class TensorFile:
     def matrix(
         self, at: int, number: int = 0, *, corner: tuple[int, int] = (0, 0), size: tuple[int, int]
     ) -> NDArray[np.float32]:
-        """float32[rows, columns], contiguous and finite: a part of matrix `number` of tensor `at`.
+        """float32[rows, columns], contiguous and finite: a part of a matrix, at most of `size`.
 
-        It begins at `corner` and has at most `size` rows and columns. Raises ValueError, with a sentence, for
-        damaged data and for numbers that are not finite in fp32.
+        Raises ValueError, with a sentence, for damaged data and for numbers that are not finite in fp32.
         """
         tensor, (row, column) = self.tensors[at], corner
         with _one_at_a_time:
@@ -199,7 +198,7 @@ def _npz(data: bytes) -> dict[str, _Reader]:
 
 
 def _npy(name: str, stream: IO[bytes], size: int) -> tuple[StoredTensor, Callable[[], bytes]]:
-    """An .npy file of `size` bytes; until its header fits, no more than the longest header is unpacked."""
+    """An .npy file of `size` bytes; before its header fits, no more than the longest header is unpacked."""
     head = io.BytesIO(_next_bytes(stream, min(size, 2 * _NPY_HEADER_BYTES)))
     try:
         version = npy.read_magic(head)

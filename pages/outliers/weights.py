@@ -1,4 +1,4 @@
-"""Questions on weights: the numbers that Fprop and Dgrad read, and a checkpoint under new scales."""
+"""Questions on weights: two readers of one weight, and a checkpoint under new scales."""
 
 import streamlit as st
 

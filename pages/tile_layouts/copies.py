@@ -1,4 +1,4 @@
-"""Section "Copies": the quantized copies of x, w and dy that one training step needs, and their sizes."""
+"""Section "Copies": the quantized copies of x, w and dy of a training step, and their sizes."""
 
 import streamlit as st
 
@@ -58,7 +58,6 @@ def show(controls: Controls, layer: LayerShape) -> None:
 
 
 def copies_table(recipe: Recipe, layer: LayerShape, ink: Ink) -> str:
-    """Every quantized copy of the recipe with its sizes, in HTML."""
     rows = [
         (
             tensor.value,

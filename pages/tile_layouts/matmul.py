@@ -1,4 +1,4 @@
-"""One matmul's picture: its tiles, the tiles of A turned step by step, and one element of D as a sum."""
+"""One matmul's picture: its tiles, the tiles of A turned, and one element of D as a sum."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -27,8 +27,7 @@ _K = '<b class="k">K</b>'
 def turned_tiles(own: TileShape, m: int) -> tuple[TileShape, ...]:
     """A tile that is longer along K than along M, and its shapes as it is turned.
 
-    Each further one is half as long and has twice the rows, up to the `m` rows of the picture; the last one
-    lies across. Other tiles have no turn.
+    Each is half as long as the one before, with twice the rows, up to `m` of them; the last one lies across.
     """
     is_long = own.mn is not WHOLE and (own.k is WHOLE or own.k > own.mn)
     if not is_long:
@@ -74,13 +73,13 @@ def contraction(scene: Scene, own: MatmulSpec, m: int, n: int) -> ContractedNumb
 
 
 def _lines(scene: Scene, m: int, n: int) -> list[Any]:
-    """float64[K] each: the codes of row m of A and of column n of B, and the scales of both."""
+    """float64[K] each: codes of row m of A and of column n of B, and their scales."""
     lines = (Side.A, m), (Side.B, n)
     return [scene.factors_along_k(*one) for one in lines] + [scene.scale_along_k(*one) for one in lines]
 
 
 def exact_sum(scene: Scene, m: int, n: int) -> float:
-    """D[m, n] of the numbers before quantization, in float64, over the K of the picture."""
+    """D[m, n] of the numbers before quantization, in float64."""
     lines = (Side.A, m), (Side.B, n)
     a, b = (scene.along_k(side, scene.operand(side).corner, at).astype(np.float64) for side, at in lines)
     return float(a @ b)
@@ -153,7 +152,6 @@ def _tiles(scene: Scene, side: Side) -> str:
 
 
 def a_shape(scene: Scene) -> str:
-    """The tile of A in words, rows along M."""
     spec = scene.spec.a
     return "no scale" if spec is None else tile(spec.tile.mn, spec.tile.k, ("M", "K"))
 
@@ -226,7 +224,6 @@ def _hint(own: MatmulSpec, scene: Scene, is_right: bool) -> str:
 
 
 def _sum(scenes: tuple[Scene, ...], numbers: list[ContractedNumbers], m: int, n: int) -> dict[str, Any]:
-    """D[m, n] in each case, stretch by stretch, in numbers and in words."""
     own, exact = scenes[0].spec, exact_sum(scenes[0], m, n)
     rights = [one.right_parts.tolist() for one in numbers]
     wrongs = [one.pulled_out_parts.tolist() for one in numbers]
@@ -251,7 +248,7 @@ def _with_signs(values: list[float]) -> list[str]:
 
 
 def _steps(part: PartialSum, own: MatmulSpec) -> list[tuple[str, str, str]]:
-    """A stretch as (value, words, CSS class): the sum of products of codes, the scales, and their product."""
+    """A stretch as (value, words, CSS class): the sum of products, the scales, and their product."""
     factors = ("numbers", "codes and numbers", "codes")[len(own.quantized)]
     scales = [
         (f"× {short(scale)}", f"scale of the tile of {side.value}", "scale")

@@ -1,4 +1,4 @@
-"""Section "Every recipe": small multiples of recipes and matmuls; a click opens one."""
+"""Section "Every recipe": small multiples; a click opens one."""
 
 from collections.abc import Sequence
 
@@ -48,6 +48,5 @@ def notice(recipes: Sequence[Recipe]) -> str:
 
 
 def shown_recipes(choice: str) -> list[Recipe]:
-    """The recipes of a value of FAMILY."""
     families = {family.name.lower(): recipes for family, recipes in by_family().items()}
     return [recipes[0] for recipes in families.values()] if choice == EACH else families[choice]

@@ -91,7 +91,7 @@ def _picture(controls: Controls, scenes: tuple[Scene, ...], at: dict[str, Any], 
 
 
 def _tile(scene: Scene, own: Scene, at: dict[str, Any]) -> OperandTile:
-    """The tile of the chosen side at the element of D and at the last summed stretch."""
+    """The tile of the chosen side at the element of D, in the last summed stretch."""
     side = Side(at["side"])
     k = output_stretches(own)[at["stretch"] - 1].start
     free = at["row"] if side is Side.A else at["column"]
@@ -159,7 +159,7 @@ def scale_steps(operand: Operand, tile: OperandTile, x: NDArray[np.float32]) -> 
 
 
 def _two_levels(spec: OperandSpec, tile: OperandTile, name: str, amax: np.float32) -> Steps:
-    """The inner scale and the outer one, in the order of `fp8core.scales`: each step in fp32."""
+    """The inner scale and the outer one, as `fp8core.scales` computes them: each step in fp32."""
     rule, top, (outer, outer_amax) = spec.scale_rule, np.float32(spec.format.max), tile.outer
     stop, around = np.float32(rule.outer.inner_max or rule.format.max), np.float32(outer_amax)
     with np.errstate(over="ignore", divide="ignore"):
@@ -271,7 +271,7 @@ def _preparation_notes(scene: Scene) -> list[str]:
 
 
 def hardware(spec: MatmulSpec) -> str:
-    """The part of a matmul's scaling that Hopper's and Blackwell's tensor cores do by themselves."""
+    """The scaling that Hopper's and Blackwell's tensor cores do by themselves."""
     if not spec.quantized:
         return "This is a matmul of bf16 numbers, without scales."
     if not spec.extents_along_k:
@@ -287,5 +287,4 @@ def hardware(spec: MatmulSpec) -> str:
 
 
 def log2(value: float) -> float:
-    """log2 of a scale; NaN for one that is NaN or not above 0."""
     return math.log2(value) if value > 0 else math.nan

@@ -1,4 +1,4 @@
-"""Section "One row": a row of A on a logarithmic axis, a window for each of its tiles, and its sum."""
+"""Section "One row": a row of A, a window for each of its tiles, and its sum."""
 
 import math
 from dataclasses import replace
@@ -94,7 +94,6 @@ def pull(own: Scene, row: int, index: int, step: int) -> Scene:
 
 
 def windows(scene: Scene) -> list[list[int]]:
-    """The start and the stop of each tile of A along K."""
     k, extent = scene.mnk[2], _extent(scene)
     return [[start, min(start + extent, k)] for start in range(0, k, extent)]
 

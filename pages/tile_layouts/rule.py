@@ -1,4 +1,4 @@
-"""Section "The rule": any two tile shapes, and whether the scale leaves the sum; and the exact rules."""
+"""Section "The rule": two tile shapes, and whether the scale leaves the sum; and the exact rules."""
 
 import numpy as np
 import streamlit as st
@@ -55,7 +55,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
 def rule_numbers(
     texts: tuple[str, ...], matmul: Matmul, kind: InputKind, seed: int, fan_in: int
 ) -> tuple[RuleScene, ContractedNumbers]:
-    """D[0, 0] of seeded operands in e4m3 with fp32 scales; `texts` are the values of RULE_CONTROLS."""
+    """D[0, 0] of seeded operands in e4m3 with fp32 scales; `texts` are values of RULE_CONTROLS."""
     a_m, a_k, b_n, b_k, sums = map(extent_of, texts)
     a, b = TileShape(a_m, a_k), TileShape(b_n, b_k)
     codes, scales = [], []
@@ -87,7 +87,6 @@ def notice(scene: RuleScene, numbers: ContractedNumbers, k: int) -> str:
 
 
 def latex(scene: RuleScene, ink: Ink) -> str:
-    """The equation for two tile shapes; a scale that cannot leave the sum stands inside it."""
     m, n, k = (rf"\textcolor{{{ink.of(dim)}}}{{{dim}}}" for dim in "mnk")
     j = rf"\textcolor{{{ink.k}}}{{j}}"
     one_sum, leaves = scene.sums is WHOLE, scene.scale_leaves_sum

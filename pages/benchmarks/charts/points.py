@@ -1,4 +1,4 @@
-"""Points over operations per byte: a roofline with the GEMMs under it, and GEMMs of random shapes."""
+"""Points over operations per byte: a roofline, and GEMMs of random shapes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,6 @@ class Point:
 
 
 def word_columns(words: Sequence[Words | None], titles: Sequence[str] = TITLES) -> dict[str, list[Any]]:
-    """The columns of `tooltip`."""
     return {f"words_{place}": [one and one[title] for one in words] for place, title in enumerate(titles)}
 
 
@@ -146,7 +145,7 @@ _SPEED_TICKS = [digit * 10.0**power for power in range(5) for digit in (1, 2, 5)
 
 @dataclass(frozen=True, kw_only=True)
 class Roof:
-    """min(memory · operations per byte, peak): the GPU's highest speed, measured or by its datasheet."""
+    """min(memory · operations per byte, peak), measured or by the GPU's datasheet."""
 
     label: str
     gpu: str
@@ -167,7 +166,7 @@ class Roof:
 def roofline(
     points: Sequence[Point], roofs: Sequence[Roof], room: float, ink: Ink, *, is_aside: bool
 ) -> Filled:
-    """Points under the roofs, at least one of either. A legend aside needs a wide page."""
+    """Points under the roofs, at least one of either."""
     intensities = [point.intensity for point in points]
     ends = min([_FEW_OPERATIONS, *intensities]), max([_MANY_OPERATIONS, *intensities])
     speeds = [point.speed for point in points]
@@ -188,10 +187,7 @@ def roofline(
 
 
 def _roofs(roofs: Sequence[Roof], ends: tuple[float, float]) -> tuple[list[dict[str, object]], list[str]]:
-    """A slope for each memory, up to the highest peak that it feeds, and a flat line for each peak.
-
-    The memories' names come second, the fastest first: its slope lies furthest left.
-    """
+    """A slope for each memory and a flat line for each peak; and the memories' names, the fastest first."""
     lines, names = [], []
 
     def add(roof: Roof, label: str, start: float, end: float) -> None:
@@ -213,7 +209,7 @@ def _roofs(roofs: Sequence[Roof], ends: tuple[float, float]) -> tuple[list[dict[
 def _labels(roofs: Sequence[Roof], right: float, height: float) -> list[dict[str, object]]:
     """A label for each peak: above its line, or below it if another line or label is near above.
 
-    `height` is the ratio of the speeds at a label's edges. Measured labels make way for those of datasheets.
+    `height` is the ratio of the speeds at a label's edges. Measured labels make way for datasheets' labels.
     """
     spans: list[tuple[float, float]] = []
     labels = []

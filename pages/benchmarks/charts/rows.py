@@ -1,4 +1,4 @@
-"""Rows of recipes: speed over torch's op, a point a shape; and the cost of a scale, a bar a recipe."""
+"""Rows of recipes: speed over torch's op, and the cost of a scale."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ _Row = dict[str, Any]
 
 
 def ratios_chart(groups: Sequence[Group], room: float, ink: Ink) -> Filled:
-    """The groups from top to bottom, at most `room` pixels high; on a wide page, beside bf16 at the right."""
+    """The groups from top to bottom, at most `room` pixels high."""
     is_flat = room < _AROUND + _LEAST * sum(size_of(group) + _HEAD + _FOOT for group in groups)
     rows: dict[str, list[_Row]] = {name: [] for name in ("heads", "borders", "points", "bf16", "others")}
     top, above = _FIRST, ()
@@ -162,7 +162,7 @@ def _y(field: str = "y") -> alt.Y:
 
 
 def _ticks(ink: Ink, one: str, condition: str = "true", **look: Any) -> alt.Axis:
-    """An axis without a line, `one` the name of its 1; it has words under the Vega `condition` only."""
+    """An axis without a line, its 1 named `one`; it has words under the Vega `condition` only."""
     words = f"{condition} ? datum.value === 1 ? '{one} = 1' : datum.label : ''"
     return alt.Axis(labelExpr=words, domain=False, ticks=False, labelColor=ink.soft, orient="bottom", **look)
 
@@ -285,7 +285,6 @@ class Cost:
 
 
 def cost_chart(costs: Sequence[Cost], room: float, ink: Ink) -> Filled:
-    """A bar a recipe: the matmul, then the quantization; at most `room` pixels high."""
     bars, words = [], []
     for y, cost in enumerate(costs):
         parts = [(MATMUL, 0.0, cost.matmul)]

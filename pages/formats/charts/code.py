@@ -1,6 +1,6 @@
 """A code: its bits as squares, its place on the number line, and the table of all codes.
 
-Selections: `flip` is a click on a bit, `pick` on a code, `take` on a number of the line or the strip.
+Selections: `flip` is a click on a bit, `pick` on a code, `take` on a number.
 """
 
 import math
@@ -39,7 +39,6 @@ def per_line(bits: int) -> int:
 
 
 def bit_rows(format_: Format, spelling: Spelling) -> list[Row]:
-    """A row for each bit, then one for each part of a field in a line."""
     bits, wide, gap = len(spelling.bits), per_line(len(spelling.bits)), 0.06
     digits = [*zip(spelling.bits, spelling.layout, strict=True)]
     rows: list[Row] = [
@@ -85,7 +84,7 @@ def bit_rows(format_: Format, spelling: Spelling) -> list[Row]:
 
 
 def _meaning(format_: Format, spelling: Spelling, letter: str, bits: str) -> str:
-    """A field's part of the number; its bits where a dot field decides how to read them."""
+    """A field's part of the number; its bits if a dot field decides how to read them."""
     if letter == "S":
         return "−" if spelling.negative or bits == "1" else "+"
     if letter == "I":
@@ -206,8 +205,7 @@ def line_rows(
 ) -> dict[str, list[object]]:
     """The number line by column, for a code that is not NaN; `x` is a place from 0 to 1.
 
-    `typed` is the number before rounding, `center` the code in the middle of the line, if it is not `code`.
-    Two `outcomes` stand there with their probabilities.
+    `typed` is the number before rounding, `center` the code in the middle. Two `outcomes` have probabilities.
     """
     exact = float(format_.decode(code))
     middle = code if center is None else center

@@ -1,4 +1,4 @@
-"""Several formats below one another: every positive value as a tick, or a bar for each power of two."""
+"""Several formats below one another: a tick a value, or a bar a power of two."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ Row = dict[str, object]
 
 @lru_cache(maxsize=64)
 def _rows(title: str, format_: Format) -> tuple[Row, ...]:
-    """A row a positive value, `x2` NaN. A format with more than 2^8 codes is one row from `x` to `x2`."""
+    """A row a positive value, `x2` NaN. More than 2^8 codes are one row from `x` to `x2`."""
     if format_.bits > _TICKED_BITS:
         text = f"{number(format_.min_subnormal, 4)} to {number(format_.max, 6)}"
         ends = {"x": format_.min_subnormal, "x2": format_.max}
@@ -60,7 +60,7 @@ def binade_counts(format_: Format) -> dict[int, int]:
 
 
 def count_chart(formats: Mapping[str, Format], room: int, ink: Ink) -> Filled:
-    """A bar a power of two, one step higher for twice as many values; at least `room` pixels high."""
+    """A bar a power of two, one step higher for twice as many values."""
     counts = {title: binade_counts(format_) for title, format_ in formats.items()}
     most = {title: max(its.values()) for title, its in counts.items()}
     unit = _FILL / (1 + math.log2(max(most.values())))
@@ -200,7 +200,6 @@ def _chart(logarithmic: bool, ink: Ink) -> alt.LayerChart:
 
 
 def splits_chart(rows: Sequence[Row], ink: Ink) -> Filled:
-    """A point a split and kind of numbers; rows have `split`, `kind`, `sqnr` and `zeros`."""
     kinds, splits = ([*dict.fromkeys(str(row[key]) for row in rows)] for key in ("kind", "split"))
     first = [row for row in rows if row["split"] == splits[0]]
     return _splits(ink).filled({SPLITS: by_column(rows), NAMES: by_column(first)}, kinds=kinds, splits=splits)

@@ -1,4 +1,4 @@
-"""Gradients against each format's window: which vanish, as the reader drags the loss scale 2^k."""
+"""Gradients against each format's window, under a loss scale 2^k."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,9 @@ def gradient_chart(
     room: int,
     ink: Ink,
 ) -> Filled:
-    """A histogram a format, bars colored by the gradients' fate.
+    """A histogram a format, bars colored by the gradients' fate; `fates` has one for each 2^k.
 
-    `bins` are edges of log2 of the gradients, `counts` their numbers in each. `fates` has one for each 2^k.
+    `bins` are edges of log2 of the gradients, `counts` their numbers in each.
     """
     largest = min(map(len, fates.values())) - 1
     left, right = math.floor(bins[0]) - 1, math.ceil(bins[-1]) + largest

@@ -35,7 +35,6 @@ CLIPPED, OVER = "is slow: large\nnumbers clipped", "is over:\nno finite loss"
 
 
 def ends_chart(rows: Sequence[Row], room: int, ink: Ink) -> Filled:
-    """A point a scale; rows have `k`, `loss`, `fate`, `text` and `zeros`."""
     losses = [row["loss"] for row in rows]
     return _ends(ink).filled(
         {ENDS: by_column(rows), BANDS: by_column(band_rows(rows))},

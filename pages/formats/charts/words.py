@@ -1,4 +1,4 @@
-"""Numbers and codes in words, for every picture of a format."""
+"""Numbers and codes in words."""
 
 import math
 

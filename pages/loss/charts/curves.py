@@ -1,7 +1,6 @@
 """Lines over the steps of a run, and over the layers of a model.
 
-The band of bf16's seeds lies behind the runs. A run that ends in the band is gray; others have their recipe's
-color and a name at their end.
+A run that ends in the band of bf16's seeds is gray; others have their recipe's color and a name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,8 +34,7 @@ _BLOCK, _LINE = 46.0, 22.0
 class Line:
     """A run, or a mean of runs: percent above bf16 at each step.
 
-    `recipe` gives the color; a quiet run is gray. `failure` says why it ended early, `is_here` marks a run of
-    this session, and a click on the end opens the run named `opens`.
+    `opens` is the name of the run that a click on its end opens.
     """
 
     name: str
@@ -62,7 +60,7 @@ class Band:
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """Words at the right beside `percent`: a figure with a name and a note, or a name in a list."""
+    """Words at the right: a figure with a name and a note, or a name in a list."""
 
     percent: float
     name: str
@@ -82,9 +80,9 @@ def curves_chart(
     axis: str = RELATIVE,
     steps: int = 1,
 ) -> Filled:
-    """Every line over the band; `reach` is the lowest and the highest percent.
+    """Every line over the band, from the lowest to the highest percent of `reach`, over at least `steps`.
 
-    Another `axis` has other numbers than percent, without a band. The picture has at least `steps`.
+    Another `axis` has other numbers than percent, without a band.
     """
     last = max([steps, *band.steps, *(step for line in lines for step in line.steps[-1:])])
     runs = [(line, _run(line, ink)) for line in lines]
@@ -229,7 +227,7 @@ def _openers(ends: alt.Chart, right: alt.ExprRef, tooltip: list[alt.Tooltip], in
 
 
 def _words(y: alt.Y, ink: Ink) -> list[alt.Chart]:
-    """Labels: a large figure, then its name; on a narrow page the name stands below the figure."""
+    """A large figure, then its name; on a narrow page the name stands below."""
     labels = alt.Chart(alt.NamedData(LABELS))
     listed = labels.transform_filter("datum.listed")
 
@@ -268,7 +266,7 @@ def layers_chart(
     *,
     is_log: bool,
 ) -> Filled:
-    """A line a name, a point a layer; None has no point, nor has 0 on a logarithmic axis."""
+    """A line a name, a point a layer; None and, on a logarithmic axis, 0 have no point."""
     rows = [
         {"who": name, "layer": layer, "value": value}
         for name, values in numbers.items()

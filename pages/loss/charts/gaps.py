@@ -1,4 +1,4 @@
-"""Rows of gaps: where runs end over the band of bf16's seeds, and our gaps beside published ones."""
+"""Rows of gaps: the ends of runs over the band of bf16's seeds, and our gaps beside published ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +22,7 @@ def ends_chart(
     room: float,
     ink: Ink,
 ) -> Filled:
-    """A row for each kind of run, a point for each run, and a dashed line at `delta`.
-
-    `recipes` has names by title; bf16 has none.
-    """
+    """A row for each kind of run, a point for each run, and a dashed line at `delta`; `recipes` by title."""
     values = [value for each in ends.values() for value in each]
     low, high = min([*values, band[0], -delta]), max([*values, band[1], delta])
     edge = 0.04 * (high - low)
@@ -86,7 +83,7 @@ _TICKS = [-2, -1, -0.5, 0, 0.5, 1, 2, 4, 8]
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A published gap in percent, or its upper bound, and our interval for one of its recipes."""
+    """A published gap in percent, or its bound, and our interval."""
 
     title: str
     recipe: str
@@ -100,7 +97,6 @@ class Pair:
 
 
 def published_chart(pairs: Sequence[Pair], room: float, ink: Ink) -> Filled:
-    """A row a pair, on an axis that is linear near 0."""
     rows = {
         **columns([one.title for one in pairs], [mark_of(one.recipe) for one in pairs]),
         **by_column([vars(one) for one in pairs]),

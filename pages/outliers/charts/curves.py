@@ -48,7 +48,7 @@ def draws_chart(
 
 
 def has_error(draws: Draws) -> bool:
-    """True if every draw has an error: no error has no place on an axis of decibels."""
+    """True if every draw has an error; no error has no place on an axis of decibels."""
     return math.isfinite(draws.high)
 
 
@@ -99,7 +99,7 @@ _FAR = 20.0  # octaves below the rms, the end of the axis
 
 
 def shapes_chart(shares: Mapping[str, Mapping[float, float]], ink: Ink) -> Filled:
-    """A line a tensor, the last one a law: the share of its elements by a bin's middle in octaves."""
+    """A line a tensor, the last one a law; shares by the middles of bins, in octaves."""
     rows = [(name, at, share) for name, bins in shares.items() for at, share in sorted(bins.items())]
     columns = dict(zip(("who", "at", "share"), map(list, zip(*rows, strict=True)), strict=True))
     span = [max(min(columns["at"]), -_FAR), max(columns["at"]) + 1]

@@ -1,4 +1,4 @@
-"""Error maps below one another, grouped by bits: a level an element, and the share that becomes zero."""
+"""Error maps below one another, grouped by bits, with the share that becomes zero."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,10 +30,7 @@ _FOOT, _RULER = _ABOVE - 0.31, _ABOVE - 0.15
 
 @dataclass(frozen=True, kw_only=True)
 class Stops:
-    """A handle on outlier `channels`, now `factor` times larger, which goes over `factors` from `start`.
-
-    A second one goes over `distances` of two outliers, now `every` channels.
-    """
+    """A handle on outlier `channels`, from `start` over `factors`; another one on `every`, their distance."""
 
     channels: Sequence[int]
     factor: float
@@ -54,11 +51,10 @@ def map_chart(
     ink: Ink,
     stops: Stops | None = None,
 ) -> Filled:
-    """A map a recipe over these columns, its picture at `url`, empty for an operand in bf16.
+    """A map a recipe over these columns, most bits first; its picture is at `url`, empty in bf16.
 
-    Rows of equal `bits` stand together, most bits first. `share_of` explains the figures, `brief` does on a
-    telephone, as a row's `about` and `brief` do. A row's `picked` outlines columns of a map and shares of
-    its height. With `stops`, outlier channels have a handle.
+    `share_of` explains the figures, `brief` does on a telephone. A row's `picked` outlines columns and shares
+    of the map's height. With `stops`, outlier channels have a handle.
     """
     hand = stops.channels if stops else ()
     is_outlier = [bool(one) or at in hand for at, one in zip(columns, outliers, strict=True)]
@@ -112,14 +108,13 @@ def _distances(stops: Stops | None) -> dict[str, list[Any]]:
 
 
 def _axis(largest: Sequence[float], outliers: Sequence[float], stops: Stops | None) -> dict[str, float]:
-    """The ends of the channels' logarithmic axis, with every outlier at every factor."""
     sizes = [size for size in largest if size] or [1.0]
     top = max(outliers, default=0.0) * stops.factors[-1] if stops else max(sizes)
     return {"least": float(np.median(sizes)) / 4, "most": max(top, *sizes, np.median(sizes))}
 
 
 def _places(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], float]:
-    """The rows and the groups' names, each with its top, and the height of all, in rows."""
+    """Rows and names of groups with their tops, and the height of all, in rows."""
     lines, groups, top = [], [], _ABOVE
     for bits in sorted({row["bits"] for row in rows}, reverse=True):
         groups.append({"top": top, "group": f"{bits} bits"})
@@ -133,10 +128,7 @@ def _places(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[
 
 
 def _tiles(row: dict[str, Any], columns: range, outliers: Sequence[bool]) -> list[dict[str, object]]:
-    """A bracket below each tile with an outlier channel, neither as wide as the picture nor a line.
-
-    The first one with room at its right has words there.
-    """
+    """A bracket below each tile with an outlier channel; the first one with room at its right has words."""
     wide = row["tile"]
     if wide < 2 or 2 * wide > len(columns):
         return []
@@ -274,7 +266,7 @@ def _figures(ink: Ink) -> list[alt.Chart]:
 
 
 def _head(size: str) -> str:
-    """A Vega expression for the upper end of a channel's stem, on a logarithmic axis."""
+    """Vega expression: the upper end of a channel's stem, on a logarithmic axis."""
     share = f"log(clamp({size}, datum.least, datum.most) / datum.least) / log(datum.most / datum.least)"
     return f"{_FOOT} - {_FOOT - 0.2} * {share}"
 
@@ -293,7 +285,6 @@ def _channels(ink: Ink, has_hand: bool) -> list[alt.Chart]:
 
 
 def _stops(ink: Ink) -> list[alt.Chart]:
-    """The rail of the handle, and the factor beside it."""
     stops = alt.Chart(alt.NamedData(STOPS)).transform_calculate(
         x="datum.at",
         head=_head(f"datum.size * datum.{FACTOR}"),
@@ -306,7 +297,7 @@ def _stops(ink: Ink) -> list[alt.Chart]:
 
 
 def _apart(ink: Ink) -> list[alt.Chart]:
-    """The distance of two outliers along a ruler, and the rail of the handle at its end."""
+    """The distance of two outliers along a ruler, with a handle at its end."""
     stops = alt.Chart(alt.NamedData(APART)).transform_calculate(y=str(_RULER))
     now = stops.transform_filter("datum.now").transform_calculate(
         said="(width < 900 ? 'every ' : 'an outlier every ') + datum.at + ' channels'"
@@ -323,7 +314,6 @@ def _apart(ink: Ink) -> list[alt.Chart]:
 
 
 def _outlines(ink: Ink) -> list[alt.Chart]:
-    """A line around the numbers that stand below the maps."""
     outlines = alt.Chart(alt.NamedData(OUTLINES)).transform_calculate(
         up=f"{_TOP} + {_TALL} * datum.first", low=f"{_TOP} + {_TALL} * datum.last"
     )

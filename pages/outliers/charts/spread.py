@@ -1,4 +1,4 @@
-"""Errors of single channels or tokens, a row a recipe, with the error of the whole tensor."""
+"""Errors of single channels or tokens, a row a recipe."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _LEAST = 1e-5
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """Relative errors of the lines that are no outliers: the ends, the 5th and 95th percentile, the median.
+    """Relative errors of the lines that are no outliers: ends, 5th and 95th percentile, median.
 
     `total` is the error of the whole tensor, `outliers` the median of the outlier lines.
     """
@@ -39,7 +39,6 @@ class Spread:
 
 
 def spread_chart(spreads: Sequence[Spread], noun: str, room: float, ink: Ink) -> Filled:
-    """A row a recipe: from the least to the worst error, a thick part for most of them, and three marks."""
     fields = ("least", "low", "median", "high", "worst")
     rows = [
         {"y": y, "who": one.name, "figure": percent_text(one.worst, 2)}

@@ -1,4 +1,4 @@
-"""x, w and dy, and the quantized copies that the matmuls read: tiles, sizes, and the direction of K."""
+"""x, w and dy, and the quantized copies that the matmuls read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ BOXES, BANDS = "boxes", "bands"
 class Reading:
     """One matmul's reading of a tensor: its copy, or None for bf16.
 
-    A repeated one has the codes of another reading, stored once more in the other layout.
+    A repeated one has the codes of another reading once more, in the other layout.
     """
 
     tensor: LayerTensor
@@ -40,7 +40,7 @@ class Reading:
 
 
 def readings(scenes: Mapping[LayerTensor, Sequence[CopyScene]]) -> list[Reading]:
-    """The six readings of x, w and dy by the three matmuls, in their order."""
+    """The six readings of x, w and dy, in the matmuls' order."""
     cells, before = [], set()
     for matmul in MATMULS.values():
         for side in Side:
@@ -190,7 +190,7 @@ def _tiles(cell: Reading, scene: CopyScene, box: _Cell) -> Row:
 
 
 def _path(*points: tuple[tuple[float, float], float], color: str) -> list[Row]:
-    """Lines through points, ((x, x on a telephone), y), with a tip at the end, from above."""
+    """Lines through points, ((x, x on a telephone), y), with a tip at the end."""
     (x, narrow_x), y = points[-1]
     tips = [((x + side, narrow_x + side * ON_TELEPHONE), y - 6) for side in (-4, 4)]
     pairs = [*pairwise(points), *((tip, points[-1]) for tip in tips)]
@@ -206,7 +206,6 @@ def _k_arrow(cell: Reading, box: _Cell, ink: Ink) -> list[Row]:
 
 
 def _way(cells: Sequence[Reading], cell: Reading, box: _Cell, sizes: _Sizes, ink: Ink) -> list[Row]:
-    """The way from the tensor, or from the codes that a copy repeats, to the copy."""
     first = next(one for one in cells if one.tensor is cell.tensor)
     into, end = box.across(0.5), box.top - (3 if cell.matmul.k_is_rows(cell.side) else 12)
     if cell is first:
@@ -249,7 +248,7 @@ def _cell_words(cell: Reading, box: _Cell, costs: Mapping[int, CopyCost], ink: I
 
 
 def _matmul_words(matmul: Matmul, sizes: _Sizes, ink: Ink) -> list[Row]:
-    """The name of a matmul; on a telephone it stands in the column of the tensor that it does not read."""
+    """The matmul's name; on a telephone, in the column of the tensor that it does not read."""
     free = next(tensor for tensor in OPERANDS if matmul.side_of(tensor) is None)
     box = sizes.cell(free, matmul)
     middle, n_x, bold = box.top + box.tall / 2, box.n_left, {"fontWeight": "bold"}

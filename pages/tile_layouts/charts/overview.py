@@ -67,7 +67,7 @@ class Frame:
 
 
 def overview(scenes: Sequence[Scene], ink: Ink, room: float = HEIGHT) -> Filled:
-    """A column for each recipe, a row for each matmul. A telephone has a row for each recipe."""
+    """A column for each recipe, a row for each matmul; a telephone has a row for each recipe."""
     recipes = list(dict.fromkeys(scene.recipe.name for scene in scenes))
     tiles, cells, lines, words, shapes = [], [], [], [], []
     for scene in scenes:

@@ -1,4 +1,4 @@
-"""The rule along K: the tiles of both operands, the stretches that the tensor core sums, and their sums."""
+"""The rule along K: tiles of both operands, summed stretches, and their sums."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ SUMMED, SUMS = "summed", "sums"
 class RuleScene:
     """Two tile shapes, and the products that the tensor core sums before a rescale.
 
-    float64[K]: the scales of A's and B's elements for one element of D.
+    Scales are float64[K], for one element of D.
     """
 
     a: TileShape
@@ -64,7 +64,7 @@ _FLAT = _Tracks(a=44, b=98, summed=152, tall=30, sums=(212, 300), totals=332)
 
 
 def rule_chart(scene: RuleScene, numbers: ContractedNumbers, ink: Ink, room: float = HEIGHT) -> Filled:
-    """K from left to right: A's tiles, B's tiles, the summed stretches, and the number that each adds."""
+    """K from left to right: A's tiles, B's tiles, the summed stretches, and their sums."""
     at = _FLAT if room < FLAT else _TALL
     zero, unit = _level(numbers, at)
     rows = summed_rows(scene, at)

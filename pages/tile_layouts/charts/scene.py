@@ -1,4 +1,4 @@
-"""The numbers behind the pictures: a small corner of each tensor, quantized as a recipe says."""
+"""A small corner of each tensor, quantized as a recipe says."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ Draw = Callable[[LayerTensor, tuple[int, int]], NDArray[np.float32]]
 def numbers(
     kind: str, tensor: LayerTensor, shape: tuple[int, int], seed: int, fan_in: int
 ) -> NDArray[np.float32]:
-    """float32[rows, columns]: a corner of x, w or dy, with an outlier channel also in a narrow one of x."""
+    """float32[rows, columns]: a corner of x, w or dy; a narrow one of x has an outlier channel, too."""
     own_seed = seed * len(OPERANDS) + OPERANDS.index(tensor)
     every = min(OUTLIER_EVERY, max(shape[1] // 2, 2))
     return draw_operand(InputKind(kind), tensor, shape, own_seed, fan_in=fan_in, outlier_every=every)
@@ -41,10 +41,9 @@ def numbers(
 
 @dataclass(frozen=True, kw_only=True)
 class CornerOperand:
-    """The corner of a stored tensor: float32[rows, columns].
+    """A corner of a stored tensor, float32[rows, columns]; operand and scales are None in bf16.
 
-    `x` are the numbers to round: after a saved copy and a rotation. Operand and scales are None in bf16. The
-    seed is that of stochastic rounding.
+    `x` are the numbers to round: after a saved copy and a rotation. The seed is that of stochastic rounding.
     """
 
     corner: NDArray[np.float32]
@@ -119,8 +118,7 @@ class CornerOperand:
 class OperandTile:
     """A tile in A[M, K] or B[K, N]; `stored` lies on the stored tensor.
 
-    `scale` is the stored one, NaN in bf16. `exact` is the factor of a code, with the outer scale. `outer` has
-    the outer scale and its amax.
+    `scale` is NaN in bf16, `exact` the factor of a code, `outer` the outer scale and its amax.
     """
 
     side: Side
@@ -147,8 +145,6 @@ _ends = lru_cache(maxsize=256)(TileGrid.ends)
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """One recipe's matmul on the `corner` of a `layer`, with its operands quantized."""
-
     recipe: Recipe
     matmul: Matmul
     layer: LayerShape
@@ -173,7 +169,6 @@ class Scene:
         return (columns, rows) if self.matmul.is_transposed(side) else (rows, columns)
 
     def tile(self, side: Side, row: int, column: int) -> OperandTile:
-        """A tile by its row and column in A[M, K] or B[K, N]."""
         operand, is_transposed = self.operand(side), self.matmul.is_transposed(side)
         stored = operand.grid.tile_at(*((column, row) if is_transposed else (row, column)))
         free, k = stored.rows, stored.columns
@@ -202,7 +197,7 @@ class Scene:
         return self.operand(side).decoded(*part).ravel()
 
     def scale_along_k(self, side: Side, free: int) -> NDArray[np.float64]:
-        """float64[K]: the factor of each code of row `free` of A or column `free` of B."""
+        """float64[K]: the factors of these codes."""
         operand = self.operand(side)
         down, across = operand.grid.extents
         if self.matmul.k_is_rows(side):
@@ -212,7 +207,7 @@ class Scene:
         return np.repeat(scale, extent)[:size]
 
     def along_k(self, side: Side, stored: NDArray[Any], free: int) -> NDArray[Any]:
-        """[K] of an array on the stored operand: row `free` of A, column `free` of B."""
+        """[K] of an array on the stored operand."""
         return stored[:, free] if self.matmul.k_is_rows(side) else stored[free]
 
 
@@ -248,7 +243,7 @@ def _scene(
 
 
 def matmul_scene(recipe: Recipe, matmul: Matmul, kind: str, seed: int, layer: LayerShape) -> Scene:
-    """A matmul of a recipe on a corner of the layer with four tiles along K."""
+    """A matmul on a corner of the layer with four tiles along K."""
     spec = recipe.spec(matmul)
     sizes = {matmul.m: _corner_extent(_free(spec.a)), matmul.n: _corner_extent(_free(spec.b))}
     sizes[matmul.k] = K_TILES * math.lcm(*spec.extents_along_k) if spec.extents_along_k else K_ELEMENTS
@@ -271,8 +266,6 @@ def overview_scenes(recipes: Sequence[Recipe], kind: str, seed: int, layer: Laye
 
 @dataclass(frozen=True, kw_only=True)
 class CopyScene:
-    """The scales of a corner of a stored tensor in one of its copies."""
-
     copy: Copy
     grid: TileGrid
     scales: Scales
@@ -281,7 +274,6 @@ class CopyScene:
 def copy_scenes(
     recipe: Recipe, tensor: LayerTensor, kind: str, seed: int, layer: LayerShape
 ) -> list[CopyScene]:
-    """A corner of each quantized copy of one stored tensor."""
     corners = []
     for copy in recipe.quantized_copies(tensor):
         rows, columns = (
@@ -300,7 +292,7 @@ def stored_slice(tensor: LayerTensor, rows: range, columns: range) -> str:
 
 
 def scale_words(scales: Scales) -> list[str]:
-    """The scale of each tile in words, with the outer one, if any."""
+    """The scale of each tile, with the outer one, if any."""
     stored = list(map(short, scales.stored.ravel().tolist()))
     if scales.outer_inside is None:
         return stored
@@ -314,7 +306,7 @@ def scale_color(field: str = "log2") -> alt.Color:
 
 
 def arrow(x0: float, y0: float, x1: float, y1: float, color: str, head: float = 4) -> list[Row]:
-    """A line along one side of a panel, with a cap at its start and a point at its end."""
+    """A line with a cap at its start and a point at its end."""
     across, down = (1, 0) if y0 == y1 else (0, 1)
     back_x, back_y = x1 - 1.5 * head * across, y1 - 1.5 * head * down
     cap = (x0 - head * down, y0 - head * across, x0 + head * down, y0 + head * across)
