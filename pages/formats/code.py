@@ -16,14 +16,7 @@ from fp8core.formats.spelling import Kind, spell
 from fp8core.rounding import Overflow, Rounding
 from pages.formats.charts import code as charts
 from pages.formats.charts.words import ROLES, hexadecimal, number, power_or_number
-from pages.formats.controls import (
-    OPTIONS,
-    OWN,
-    TITLES,
-    draw_own,
-    format_of,
-    sentence,
-)
+from pages.formats.controls import OPTIONS, OWN, TITLES, draw_own, format_of, sentence
 from pages.formats.number_text import CodeText, read
 from pages.kit.chart import draw_clickable
 from pages.kit.charts.ink import INKS, Ink

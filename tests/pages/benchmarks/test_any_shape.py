@@ -21,10 +21,7 @@ OP = "torch._scaled_mm, one scale a row"
 
 def gemm(m=256, ratio=1.0, recipe="rowwise", matmul="fprop", gpu="NVIDIA H200", peer=Peer.TORCH, **changes):
     """A drawn Fprop on an H200 that is so many times as fast as torch's op."""
-    times = {
-        Peer.OURS: Timing(median_us=100.0, runs=5),
-        peer: Timing(median_us=100.0 * ratio, runs=5, op=OP),
-    }
+    times = {Peer.OURS: Timing(median_us=100.0, runs=5), peer: Timing(median_us=100.0 * ratio, runs=5, op=OP)}
     return replace(
         DRAWN,
         job=replace(DRAWN.job, recipe=recipe, matmul=matmul, m=m),

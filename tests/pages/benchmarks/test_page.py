@@ -184,9 +184,7 @@ def test_the_button_runs_what_the_controls_say_through_the_queue(open_app, on_gp
     at.button(key="run_benchmark").click().run()
     run_until(at, lambda at: not any(button.label == "Stop" for button in at.button))
     assert not at.exception
-    assert jobs == [
-        GemmJob(recipe="rowwise", matmul="wgrad", m=14336, n=4096, k=64, cache=Cache.COLD),
-    ]
+    assert jobs == [GemmJob(recipe="rowwise", matmul="wgrad", m=14336, n=4096, k=64, cache=Cache.COLD)]
 
 
 def test_the_files_hold_every_row_of_the_gpu_newest_first(open_app, recorded, measured_here):
