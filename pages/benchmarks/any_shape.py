@@ -132,7 +132,8 @@ def show(controls: Controls, gpu: str) -> None:
 def _draw_run(controls: Controls, matmul: str) -> None:
     def draw_partial(draw: AnyShapeDraw) -> None:
         if draw.rows:
-            _draw(_of_draw(draw), st, key="benchmarks_any_shape_so_far")
+            gemms = [RandomGemm(row, is_here=True) for row in draw.rows]
+            _draw(gemms, st, key="benchmarks_any_shape_so_far")
 
     more = here().more
     more.markdown(f"**Draw some here**: {MATMULS[matmul].title}, shapes that a seed gives")
@@ -189,10 +190,6 @@ def random_gemms(gpu: str, matmul: str, family: str) -> list[RandomGemm]:
     return [one for one in gemms if family in (ANY, family_key(RECIPES[one.row.job.recipe].family))]
 
 
-def _of_draw(draw: AnyShapeDraw) -> list[RandomGemm]:
-    return [RandomGemm(row, is_here=True) for row in draw.rows]
-
-
 def _in_order(gemms: Iterable[RandomGemm]) -> list[RandomGemm]:
     places = {name: place for place, name in enumerate(RECIPES)}
     return sorted(gemms, key=lambda one: (places[one.row.job.recipe], one.row.peer is Peer.BF16, one.is_here))
@@ -209,7 +206,7 @@ def _by_gpu(files: Recorded) -> Mapping[tuple[str, str], Sequence[RandomGemm]]:
 
 def _here() -> Sequence[RandomGemm]:
     draws = reversed(gpu_queue.session().rows_of(AnyShapeDraw))
-    return _newest(one for draw in draws for one in _of_draw(draw))
+    return _newest(RandomGemm(row, is_here=True) for draw in draws for row in draw.rows)
 
 
 def _newest(gemms: Iterable[RandomGemm]) -> list[RandomGemm]:

@@ -1,6 +1,8 @@
 """Section "One code": the bits, the number line around the value, and the table of all codes."""
 
 import math
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +19,6 @@ from fp8core.rounding import Overflow, Rounding
 from pages.formats.charts import code as charts
 from pages.formats.charts.words import ROLES, hexadecimal, number, power_or_number
 from pages.formats.controls import OPTIONS, OWN, TITLES, draw_own, format_of, sentence
-from pages.formats.number_text import CodeText, read
 from pages.kit.chart import draw_clickable
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import code_text, percent_text
@@ -72,6 +73,41 @@ OVERFLOW = Choice(
     help="A format offers only the results that it has a code for.",
 )
 CONTROLS = (FORMAT, NUMBER, ROUNDING, OVERFLOW)
+
+_ASCII = {**dict.fromkeys(map(ord, "−‐‑–"), "-"), ord("∞"): "inf"}
+_CODE = re.compile(r"0x([0-9a-f]{1,8})|0b([01]{1,32})", re.ASCII | re.IGNORECASE)
+_POWER = re.compile(r"([+-]?)2\^([+-]?[0-9]{1,4})", re.ASCII)
+_FRACTION = re.compile(r"([+-]?[0-9]{1,15})/([0-9]{1,15})", re.ASCII)
+_DECIMAL = re.compile(
+    r"[+-]?(([0-9]{1,20}\.?[0-9]{0,20}|\.[0-9]{1,20})(e[+-]?[0-9]{1,4})?|inf|infinity|nan)",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class CodeText:
+    code: int
+
+
+def read_number(text: str) -> float | CodeText:
+    """The number, or the code, that a text writes. Raises ValueError with what came and what is needed."""
+    # Without spaces of any width and invisible characters.
+    visible = "".join(c for c in text if not (c.isspace() or unicodedata.category(c) == "Cf"))
+    visible = visible.translate(_ASCII)
+    if match := _CODE.fullmatch(visible):
+        return CodeText(int(match[1], 16) if match[1] else int(match[2], 2))
+    if match := _POWER.fullmatch(visible):
+        exponent = int(match[2])
+        size = math.ldexp(1.0, exponent) if exponent < 1024 else math.inf
+        return -size if match[1] == "-" else size
+    if (match := _FRACTION.fullmatch(visible)) and int(match[2]):
+        return int(match[1]) / int(match[2])
+    if _DECIMAL.fullmatch(visible):
+        return float(visible)
+    came = f"“{text.strip()}”" if text.strip() else "nothing"
+    raise ValueError(
+        f"Got {came}; needed is a number, such as 0.3, -1e-3, 1/3, 2^-9, inf or nan, or a code, such as 0x2a."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +199,7 @@ def current_code(controls: Controls, format_: Format, rounding: Rounding, overfl
     """The code for the text of NUMBER; with a warning on the page, code 0 for a bad text."""
     current = Current(format=format_, code=0, rounding=rounding, overflow=overflow)
     try:
-        typed = read(controls.value(NUMBER))
+        typed = read_number(controls.value(NUMBER))
         if isinstance(typed, CodeText):
             if typed.code >> format_.bits:
                 top = hexadecimal((1 << format_.bits) - 1, format_)
@@ -350,7 +386,7 @@ def _format(settings: Mapping[str, Any]) -> Format:
 
 
 def _number(settings: Mapping[str, Any]) -> float:
-    typed = read(settings[NUMBER.key])
+    typed = read_number(settings[NUMBER.key])
     return float(_format(settings).decode(typed.code)) if isinstance(typed, CodeText) else typed
 
 

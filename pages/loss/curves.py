@@ -6,15 +6,8 @@ from itertools import groupby
 from statistics import fmean
 from typing import Any
 
-from fp8core.experiments.run_spread import (
-    POWER,
-    SURE,
-    factor,
-    paired_gap,
-    runs_needed,
-    spread_interval,
-    spread_percent,
-)
+from fp8core.experiments import run_spread
+from fp8core.experiments.run_spread import POWER, SURE, paired_gap, runs_needed
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.train.job import BF16
@@ -31,6 +24,7 @@ from pages.kit.tables import arrow_table, draw_rows, markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
 from pages.kit.widgets import Place
+from pages.loss import gaps
 from pages.loss.charts.curves import OPEN, Label, Line, curves_chart, layers_chart
 from pages.loss.charts.gaps import ends_chart
 from pages.loss.controls import (
@@ -47,20 +41,7 @@ from pages.loss.controls import (
     PRODUCTS,
     WHEN,
 )
-from pages.loss.gaps import (
-    FEWEST,
-    Final,
-    band,
-    ends_of_band,
-    finals,
-    interval,
-    line,
-    mean_line,
-    pairing,
-    pairs,
-    percent,
-    reach,
-)
+from pages.loss.gaps import FEWEST, Final, finals, interval, percent
 from pages.loss.opened import draw_opened, name_of
 from pages.loss.runs import FEW, NOTHING, Group, Key, Run, group_here, key_of, literature
 
@@ -102,7 +83,7 @@ def _draw_curves(controls: Controls, group: Group, loss: str, recipes: Sequence[
     keys: list[Key] = [(name, False, False) for name in recipes if name in group.recipes]
     last = finals(group, keys)
     failures = [run for key in keys for run in group.of(key) if run.row.failure]
-    draw_notice(band_notice(last, ends_of_band(group), failures))
+    draw_notice(band_notice(last, gaps.ends_of_band(group), failures))
 
     def open_run(mark: Mapping[str, Any]) -> None:
         if opens := mark.get("opens"):
@@ -150,11 +131,13 @@ def draw_kinds(
     """
     quiet = {one.key for one in last if not one.outside}
     lines = [
-        line(run, group, loss, recipe=kind[0], is_quiet=kind in quiet, opens=name_of(run) if on_open else "")
+        gaps.line(
+            run, group, loss, recipe=kind[0], is_quiet=kind in quiet, opens=name_of(run) * bool(on_open)
+        )
         for kind in keys
         for run in group.of(kind)
     ]
-    means = [mean_line(list(each)) for _, each in groupby(lines, key=lambda one: one.recipe)]
+    means = [gaps.mean_line(list(each)) for _, each in groupby(lines, key=lambda one: one.recipe)]
     loud = [one for one in means if not one.is_quiet and one.steps]
     draw_lines([*lines, *loud], group, loss, labels(last, loud), key=key, on_open=on_open)
 
@@ -188,8 +171,8 @@ def draw_lines(
     place: Place | None = None,
     on_open: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> None:
-    around = band(group, loss)
-    spec = curves_chart(lines, around, reach(lines, around), room(), INKS[theme()], labels=labels)
+    around = gaps.band(group, loss)
+    spec = curves_chart(lines, around, gaps.reach(lines, around), room(), INKS[theme()], labels=labels)
     widest = max(abs(around.low[-1]), abs(around.high[-1]))
     runs = "; ".join(
         f"{one.name}, seed {one.seed}: {percent(one.percent[-1])} at step {one.steps[-1]}"
@@ -239,15 +222,15 @@ DIFFERENCES = (1.0, 0.5, 0.2, 0.1, 0.05)
 def _draw_ends(controls: Controls, group: Group, recipes: Sequence[str]) -> None:
     know, delta = here().know, controls.draw(DELTA)
     reference = [run.row.final for run in group.bf16]
-    spread = spread_percent(reference)
-    low, high = spread_interval(spread, len(reference))
+    spread = run_spread.spread_percent(reference)
+    low, high = run_spread.spread_interval(spread, len(reference))
     draw_notice(
         f"To show a difference of {delta:g}%, train **{count(runs_needed(spread, delta), 'run')} of each** "
         f"recipe. Equal runs of bf16 already spread by {spread:.2f}%."
     )
     ends, names = ends_of(group, recipes), {RECIPES[name].title: name for name in recipes}
     draw_chart(
-        ends_chart(ends, names, ends_of_band(group), delta, room(), INKS[theme()]),
+        ends_chart(ends, names, gaps.ends_of_band(group), delta, room(), INKS[theme()]),
         key="loss_ends",
         alt="Where each run ended, in percent above the mean of bf16. "
         + "; ".join(f"{name}: {', '.join(map(percent, each))}" for name, each in ends.items()),
@@ -262,7 +245,7 @@ def _draw_ends(controls: Controls, group: Group, recipes: Sequence[str]) -> None
     know.latex(FORMULA)
     know.markdown(
         f"σ is the standard deviation of equal runs, δ the difference of the means, n the runs of **each** "
-        f"recipe; the factor is {factor():.2f}. With n runs, a true difference of δ is found in "
+        f"recipe; the factor is {run_spread.factor():.2f}. With n runs, a true difference of δ is found in "
         f"{POWER:.0%} of all cases, and equal recipes seem to differ in {1 - SURE:.0%}."
     )
     heads = ("difference δ", "runs of each", "if σ is at its low end", "if σ is at its high end")
@@ -295,7 +278,7 @@ def equal_seeds(group: Group) -> str:
         "another seed does, after long training "
         "([Summers and Dinneen](https://arxiv.org/abs/2103.04514), 2021-03)."
     )
-    equal = pairing(group)
+    equal = gaps.pairing(group)
     if equal is None:
         return f"**Equal seeds?** {rule}"
     low, high = equal.interval
@@ -306,12 +289,15 @@ def equal_seeds(group: Group) -> str:
     )
     if not equal.helps:
         return f"**Equal seeds do not help for sure.** {distance}"
-    gaps = {name: paired_gap(each, equal.spread, equal.freedom) for name, each in pairs(group).items()}
-    rows = [(plain(n), g.runs, interval(g), "yes" if g.is_clear else "no") for n, g in gaps.items()]
+    pairs = gaps.pairs(group)
+    by_title = {title: paired_gap(each, equal.spread, equal.freedom) for title, each in pairs.items()}
+    rows = [
+        (plain(t), one.runs, interval(one), "yes" if one.is_clear else "no") for t, one in by_title.items()
+    ]
     heads = ("recipe", "pairs", "above bf16 of the same seed", "leaves out 0")
     return (
         f"**Equal seeds help here.** {distance}\n\n{markdown_table(heads, rows, '<>><')}\n\n"
-        f"Were all {len(gaps)} equal to bf16, {short((1 - SURE) * len(gaps), 2)} of these intervals would "
+        f"Were all {len(pairs)} equal to bf16, {short((1 - SURE) * len(pairs), 2)} of these intervals would "
         "leave out 0 by chance. One that barely does is no finding yet: train more seeds of it."
     )
 

@@ -61,11 +61,11 @@ def _series(points: Sequence[Point]) -> dict[str, list[str]]:
     }
 
 
-def _intensity_axis(example: tuple[float, float]) -> alt.X:
+def _intensity_axis() -> alt.X:
     return alt.X(
         "intensity:Q",
         title=["operations per byte:", "2 · M · N · K / bytes of codes, scales and D"],
-        scale=alt.Scale(type="log", base=2, domain=several("intensities", [*example]), nice=False),
+        scale=alt.Scale(type="log", base=2, domain=several("intensities", [1.0, 4096.0]), nice=False),
         axis=alt.Axis(values=[2.0**power for power in range(20)], format=",~f", grid=True, labelOverlap=True),
     )
 
@@ -129,7 +129,7 @@ def _any_shape(ink: Ink, is_aside: bool) -> alt.LayerChart:
         alt.Tooltip("intensity:Q", title="operations per byte", format=",.0f"),
         titles=RANDOM_TITLES,
     )
-    points = _points(_intensity_axis((1.0, 4096.0)), y, ink, words, size=50, is_aside=is_aside)
+    points = _points(_intensity_axis(), y, ink, words, size=50, is_aside=is_aside)
     equal = alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.text, strokeWidth=1.5, aria=False)
     chart = alt.layer(equal.encode(y=alt.datum(1.0)), points)
     return dressed(chart.properties(height=number("height", 500)), ink)
@@ -225,7 +225,7 @@ def _labels(roofs: Sequence[Roof], right: float, height: float) -> list[dict[str
 
 @template
 def _roofline(ink: Ink, *, has_roofs: bool, has_points: bool, is_aside: bool) -> alt.LayerChart:
-    x = _intensity_axis((_FEW_OPERATIONS, _MANY_OPERATIONS))
+    x = _intensity_axis()
     y = alt.Y(
         "speed:Q",
         title="TFLOP/s",

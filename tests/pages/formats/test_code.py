@@ -17,9 +17,18 @@ from fp8core.rounding import Overflow, Rounding
 from pages.formats.charts import code as charts
 from pages.formats.charts import words as in_words
 from pages.formats.charts.words import glance, percent, power_or_number
-from pages.formats.code import FORMAT, OVERFLOW, ROUNDING, facts, notice, probability, reals
+from pages.formats.code import (
+    FORMAT,
+    OVERFLOW,
+    ROUNDING,
+    CodeText,
+    facts,
+    notice,
+    probability,
+    read_number,
+    reals,
+)
 from pages.formats.controls import OWN, TITLES
-from pages.formats.number_text import CodeText, read
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.template import by_column
 from pages.kit.lesson.facts import fact
@@ -145,8 +154,8 @@ def test_a_code_too_large_and_a_nan_without_code_are_said(open_app):
     ],
 )
 def test_numbers_and_codes_are_read(text, value):
-    assert read(text) == value
-    assert np.signbit(read("-0"))
+    assert read_number(text) == value
+    assert np.signbit(read_number("-0"))
 
 
 def own_formats() -> list[FloatFormat]:
@@ -256,7 +265,7 @@ def test_the_handle_stops_at_round_numbers_and_at_the_neighbors_and_the_line_can
         for code in (0, 1, 5, format_.max_code // 2, format_.max_code):
             found = of_kind(in_rows(charts.line_rows(format_, code, None)), "stop", "at")
             assert 2 <= len(found) <= 180
-            assert all(read(repr(one)) == one for one in found)
+            assert all(read_number(repr(one)) == one for one in found)
 
 
 def test_the_labels_of_neighbors_leave_each_other_room():
