@@ -41,8 +41,8 @@ def show(controls: Controls) -> None:
     view = here()
     if controls.value(DATA) == InputKind.OUTLIER_CHANNELS.value:
         for factor in FACTORS:
-            label, chosen = FACTOR.options[factor], {FACTOR.key: factor}
-            view.control.button(label, on_click=controls.preset, kwargs=chosen)
+            label, settings = FACTOR.options[factor], {FACTOR.key: factor}
+            view.control.button(label, on_click=controls.preset, kwargs=settings)
     if (answer := error_maps(controls, view.control)) is None:
         return
     subject, parts = answer

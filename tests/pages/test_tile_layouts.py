@@ -50,8 +50,8 @@ def test_fields_choose_the_tile_whose_numbers_stand_below(open_app):
     assert "x[7, 256:384]" in html(at)
     at.number_input(key="stretch").set_value(4).run()
     assert "x[7, 384:512]" in html(at)
-    drawn = matmul_scene(RECIPES["deepseek_v3"], MATMULS["fprop"], "outlier_channels", 0, LAYER)
-    assert f"{drawn.tile(Side.A, 7, 3).scale:.4g}" in html(at)
+    scene = matmul_scene(RECIPES["deepseek_v3"], MATMULS["fprop"], "outlier_channels", 0, LAYER)
+    assert f"{scene.tile(Side.A, 7, 3).scale:.4g}" in html(at)
     at.segmented_control(key="side").set_value("B").run()
     assert "w[128:256, 384:512]" in html(at)
 
@@ -68,7 +68,7 @@ def test_turned_tiles_of_a_make_the_sum_wrong_and_the_notice_says_how(open_app):
 @pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
 def test_a_notice_of_turned_tiles_is_short(recipe, matmul):
     own, *turned = cases(RECIPES[recipe], MATMULS[matmul], "outlier_channels", 0, LAYER)
-    notices = [wrong_notice(drawn, own.spec, 5, 3) for drawn in turned]
+    notices = [wrong_notice(scene, own.spec, 5, 3) for scene in turned]
     assert all(len(one.split()) <= 25 and one.count("**") == 2 for one in notices)
 
 
@@ -84,8 +84,8 @@ def test_a_scale_that_varies_inside_the_stretch_gives_a_wrong_number(open_app):
     at = open_app(PAGE, show="rule", a_k="32", summed="128")
     assert "The scale of A changes inside 4 of 4 stretches." in words(at)
     texts = ("1", "32", "128", "128", "128")
-    _, found = rule_numbers(texts, MATMULS["fprop"], InputKind.OUTLIER_CHANNELS, 0, LAYER.in_)
-    off = abs(found.pulled_out - found.right) / abs(found.right)
+    _, numbers = rule_numbers(texts, MATMULS["fprop"], InputKind.OUTLIER_CHANNELS, 0, LAYER.in_)
+    off = abs(numbers.pulled_out - numbers.right) / abs(numbers.right)
     assert off > 0.01
     assert f"wrong by **{percent_text(off)}**" in words(at)
 

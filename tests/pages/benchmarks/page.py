@@ -10,7 +10,7 @@ PAGE = "pages/benchmarks.py"
 JOB = GemmJob(recipe="per_tensor", matmul="fprop", m=4096, n=4096, k=7168)
 
 
-def drawn(at, name: str) -> list[dict]:
+def rows_of(at, name: str) -> list[dict]:
     """A dataset of the page's one chart, a dict for each row; none where the chart has no such dataset."""
     (chart,) = at.get("vega_lite_chart")
     if name not in {one.name for one in chart.proto.datasets}:

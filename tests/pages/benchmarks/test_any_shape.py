@@ -10,7 +10,7 @@ from kernels.measure.rows import Peer, Timing
 from pages.benchmarks.charts.points import RANDOM_TITLES
 from tests.kernels.measure.made_up import DRAWN
 from tests.kernels.worker.gates import Gate
-from tests.pages.benchmarks.page import PAGE, drawn, word
+from tests.pages.benchmarks.page import PAGE, rows_of, word
 from tests.pages.gemm_rows import run_until
 from tests.pages.texts import texts
 
@@ -46,7 +46,7 @@ def section(open_app):
 
 
 def points(at) -> list[tuple[str, float]]:
-    return [(point["series"], round(point["speed"], 3)) for point in drawn(at, "points")]
+    return [(point["series"], round(point["speed"], 3)) for point in rows_of(at, "points")]
 
 
 def table(at) -> list[dict]:
@@ -66,7 +66,7 @@ def test_a_point_is_a_drawn_gemm_with_its_ratio_and_its_words(section, recorded)
     recorded(gemm(ratio=0.8, regret=0.031, commit="abc1234"))
     at = section()
     assert not at.exception
-    (point,) = drawn(at, "points")
+    (point,) = rows_of(at, "points")
     assert (point["series"], point["speed"], point["here"]) == ("Per row", pytest.approx(0.8), False)
     assert point["intensity"] == pytest.approx(DRAWN.job.flop / DRAWN.bytes)
     shape, _, peer, kernel, regret, where = (word(point, title, RANDOM_TITLES) for title in RANDOM_TITLES[1:])
@@ -128,7 +128,7 @@ def test_draws_of_this_session_are_apart_from_recorded_ones(section, recorded, m
     measured_here(AnyShapeDraw(job=job, rows=(gemm(ratio=1.3, gpu="NVIDIA H100"),)))
     at = section()
     assert points(at) == [("Per row", 1.1), ("Per row, here", 1.3)]
-    assert [point["here"] for point in drawn(at, "points")] == [False, True]
+    assert [point["here"] for point in rows_of(at, "points")] == [False, True]
 
 
 def test_a_shape_that_could_not_be_timed_is_named_with_its_reason(section, measured_here):

@@ -13,7 +13,7 @@ from pages.kit.gemm.results import Origin
 from pages.kit.inert import plain
 from tests.kernels.measure.made_up import changed
 from tests.kernels.worker.stand_in import row as interpreted_row
-from tests.pages.benchmarks.page import JOB, PAGE, drawn, word
+from tests.pages.benchmarks.page import JOB, PAGE, rows_of, word
 from tests.pages.gemm_rows import gpu_row, run_until, timing
 from tests.pages.texts import texts
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("stand_in_workers")
 
 def dots(at) -> list[dict]:
     """The points of the ratios."""
-    return drawn(at, "points")
+    return rows_of(at, "points")
 
 
 def named(at, name) -> list[float]:
@@ -61,7 +61,7 @@ def test_without_an_op_of_torch_s_the_peer_is_bf16_and_the_page_says_so(open_app
     recorded(gpu_row(job, torch=None, note="torch has none"))
     at = open_app(PAGE)
     assert not dots(at)
-    (head,) = drawn(at, "heads")
+    (head,) = rows_of(at, "heads")
     assert (head["title"], head["none"], head["mean_bf16"]) == ("MXFP8", NO_OP, pytest.approx(2.0))
     assert f"MXFP8 is **2.00 times as fast as bf16**. {NO_OP}." in texts(at)
 
@@ -89,7 +89,7 @@ def test_the_mean_is_geometric_over_the_shapes(open_app, recorded):
     recorded(gpu_row(JOB, ours=timing(45.0)), gpu_row(replace(JOB, m=8192), ours=timing(180.0)))
     at = open_app(PAGE)
     assert [bar["ratio"] for bar in dots(at)] == [pytest.approx(2.0), pytest.approx(0.5)]
-    assert drawn(at, "heads")[0]["mean"] == pytest.approx(1.0)
+    assert rows_of(at, "heads")[0]["mean"] == pytest.approx(1.0)
     assert "Per tensor, hybrid's is on average **as fast**" in texts(at)
 
 
@@ -135,7 +135,7 @@ def test_a_live_bar_of_another_gpu_says_of_which_beside_the_recorded_one(open_ap
 def test_deepgemm_is_quoted_beside_the_rows_of_its_gemm_and_nowhere_else(open_app, recorded):
     recorded(gpu_row(replace(JOB, recipe="deepseek_v3")), gpu_row(JOB))
     at = open_app(PAGE)
-    (other,) = drawn(at, "others")
+    (other,) = rows_of(at, "others")
     assert (other["name"], round(other["ratio"], 2)) == ("DeepGEMM", 1.15)
     of_blocks = texts(open_app(PAGE, bench_family="family_blocks"))
     assert "DeepSeek-V3's is on average **10% slower**; DeepGEMM's is faster still." in of_blocks

@@ -12,7 +12,7 @@ from kernels.measure.jobs import MATMUL_SIDE
 from kernels.measure.rows import Peer
 from pages.benchmarks import cost as benchmarks_cost
 from tests.kernels.measure.made_up import CEILINGS
-from tests.pages.benchmarks.page import JOB, PAGE, drawn
+from tests.pages.benchmarks.page import JOB, PAGE, rows_of
 from tests.pages.gemm_rows import gpu_row, timing
 from tests.pages.texts import texts
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("stand_in_workers")
 
 def roofs(at) -> dict[str, float]:
     """The flats of the roofline: their speed by label."""
-    return {row["label"]: row["speed"] for row in drawn(at, "labels")}
+    return {row["label"]: row["speed"] for row in rows_of(at, "labels")}
 
 
 def ceilings(**changes):
@@ -102,7 +102,7 @@ def recipes_rows():
 
 
 def costs(at) -> dict[str, float]:
-    return {row["name"]: row["end"] for row in drawn(at, "bars") if row["part"] == "matmul"}
+    return {row["name"]: row["end"] for row in rows_of(at, "bars") if row["part"] == "matmul"}
 
 
 def test_the_cost_of_the_scale_is_over_bf16_or_over_one_scale_a_tensor(open_app, recorded):
@@ -147,5 +147,5 @@ def test_the_cost_is_of_the_recipe_itself_and_of_the_shape_asked_for(open_app, r
 
 def test_a_row_without_quantization_times_has_the_matmul_alone(open_app, recorded):
     recorded(gpu_row(JOB, quantize=None))
-    (bf16, own) = drawn(open_app(PAGE, bench_show="cost"), "ends")
+    (bf16, own) = rows_of(open_app(PAGE, bench_show="cost"), "ends")
     assert (bf16["quantize"], own["quantize"]) == ("", "")

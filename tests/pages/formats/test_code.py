@@ -88,23 +88,23 @@ def test_every_format_shows_every_kind_of_number(open_app, name, number):
 @pytest.mark.parametrize("overflow", OVERFLOW.options)
 def test_every_rounding_and_overflow_policy_answers(open_app, rounding, overflow):
     at = open_app(PAGE, code_format="e5m2", rounding=rounding, overflow=overflow, number="61441")
-    expected = {"saturate": "57344", "inf": "∞", "nan": "NaN"}[overflow]
-    assert ("57344" if rounding == "toward_zero" else expected) in words(at)
+    result = {"saturate": "57344", "inf": "∞", "nan": "NaN"}[overflow]
+    assert ("57344" if rounding == "toward_zero" else result) in words(at)
 
 
 def test_stochastic_rounding_is_shown_as_two_outcomes(open_app):
     text = words(open_app(PAGE, code_format="e2m1", number="2.3", rounding="stochastic"))
     assert "2 with probability 0.7 or 3 with probability 0.3" in text
     assert "on average 2.3" in text
-    found = outcomes(FORMATS["e2m1"], 2.3)
-    rows = in_rows(charts.line_rows(FORMATS["e2m1"], found[0].code, None, 2.3, found))
+    both = outcomes(FORMATS["e2m1"], 2.3)
+    rows = in_rows(charts.line_rows(FORMATS["e2m1"], both[0].code, None, 2.3, both))
     assert of_kind(rows, "chance", "text") == ["p = 0.7", "p = 0.3"]
 
 
 def test_a_probability_that_is_nearly_one_is_not_printed_as_certain():
-    printed = [probability(outcome.probability) for outcome in outcomes(E4M3, 1e-19)]
-    assert not {"0", "1"} & set(printed)
-    assert printed[0].startswith("1 − ")
+    texts = [probability(outcome.probability) for outcome in outcomes(E4M3, 1e-19)]
+    assert not {"0", "1"} & set(texts)
+    assert texts[0].startswith("1 − ")
     assert probability(1.0) == "1"
 
 
@@ -169,7 +169,7 @@ def own_formats() -> list[FloatFormat]:
     return smallest + random.Random(0).sample(every, OWN_FORMATS)
 
 
-def drawn(format_: Format) -> None:
+def draw_all(format_: Format) -> None:
     """Draw all of a format, and the numbers in it, roundings and policies taking turns."""
     assert facts(format_)
     if format_.bits <= charts.LARGEST:
@@ -179,19 +179,19 @@ def drawn(format_: Format) -> None:
     for number, (rounding, overflow) in zip((*NUMBERS, *ends), turns, strict=False):
         if math.isnan(number) and Overflow.NAN not in format_.overflows:
             continue
-        found = outcomes(format_, number, overflow) if rounding is Rounding.STOCHASTIC else ()
-        code = found[0].code if found else int(format_.encode(number, rounding, overflow))
+        both = outcomes(format_, number, overflow) if rounding is Rounding.STOCHASTIC else ()
+        code = both[0].code if both else int(format_.encode(number, rounding, overflow))
         around = interval(format_, code, rounding, overflow)
-        assert notice(format_, code, number, found)
+        assert notice(format_, code, number, both)
         assert reals(around, rounding)
         assert charts.bit_rows(format_, spell(format_, code))
         if not math.isnan(float(format_.decode(code))):
-            assert charts.line_rows(format_, code, around, number, found)
+            assert charts.line_rows(format_, code, around, number, both)
 
 
 def test_every_number_is_said_and_drawn_in_every_format_and_in_extreme_ones_of_ones_own():
     for format_ in (*FORMATS.values(), *own_formats()):
-        drawn(format_)
+        draw_all(format_)
 
 
 def test_zero_and_what_is_too_small_take_the_smallest_value_of_a_format_without_zero():
@@ -258,14 +258,14 @@ def test_the_line_places_neighbors_interval_and_number_to_scale():
 def test_the_handle_stops_at_round_numbers_and_at_the_neighbors_and_the_line_can_stay():
     rows = in_rows(charts.line_rows(E4M3, 0x2B, None, typed=1 / 3, center=0x2A))
     assert of_kind(rows, "value", "code") == [f"0x{code:02X}" for code in range(0x28, 0x2D)]
-    found = of_kind(rows, "stop", "at")
-    assert {0.25, 0.28125, 0.3125, 0.34375, 0.375, 1 / 3, 0.3} <= set(found)
-    assert found == sorted(found)
+    stops = of_kind(rows, "stop", "at")
+    assert {0.25, 0.28125, 0.3125, 0.34375, 0.375, 1 / 3, 0.3} <= set(stops)
+    assert stops == sorted(stops)
     for format_ in FORMATS.values():
         for code in (0, 1, 5, format_.max_code // 2, format_.max_code):
-            found = of_kind(in_rows(charts.line_rows(format_, code, None)), "stop", "at")
-            assert 2 <= len(found) <= 180
-            assert all(read_number(repr(one)) == one for one in found)
+            stops = of_kind(in_rows(charts.line_rows(format_, code, None)), "stop", "at")
+            assert 2 <= len(stops) <= 180
+            assert all(read_number(repr(one)) == one for one in stops)
 
 
 def test_the_labels_of_neighbors_leave_each_other_room():

@@ -102,7 +102,7 @@ def test_every_split_of_every_kind_has_a_row():
 def test_facts_are_those_of_the_codes():
     every = np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float64)
     positive = every[np.isfinite(every) & (every > 0)]
-    wanted = {
+    facts = {
         "share_below_one": (positive < 1).mean(),
         "values_per_binade": 8,
         "even_from": 2.0**-6,
@@ -113,4 +113,4 @@ def test_facts_are_those_of_the_codes():
         "e5m2_binades": math.log2(57344 / 2.0**-16),
         "bf16_exponent_bits": 8,
     }
-    assert {name: fact(f"formats.{name}", E4M3) for name in wanted} == pytest.approx(wanted)
+    assert {name: fact(f"formats.{name}", E4M3) for name in facts} == pytest.approx(facts)

@@ -10,13 +10,13 @@ from tests.pages.texts import notice
 
 def test_the_shares_of_vanishing_gradients_are_those_of_counting():
     x = np.abs(gradients())
-    found = gradient_fates()
+    fates = gradient_fates()
     for k in (0, 8, 20):
-        assert found["fp16"][k].zero == (x * 2.0**k <= 2.0**-25).mean()
-        assert found["E4M3"][k].overflow == (x * 2.0**k > 464).mean()
-        assert fact("formats.fp16_zero_share", {"loss_scale": k}) == found["fp16"][k].zero
-        assert fact("formats.e5m2_zero_share", {"loss_scale": k}) == found["E5M2"][k].zero
-    assert found["bf16"][0].zero == 0
+        assert fates["fp16"][k].zero == (x * 2.0**k <= 2.0**-25).mean()
+        assert fates["E4M3"][k].overflow == (x * 2.0**k > 464).mean()
+        assert fact("formats.fp16_zero_share", {"loss_scale": k}) == fates["fp16"][k].zero
+        assert fact("formats.e5m2_zero_share", {"loss_scale": k}) == fates["E5M2"][k].zero
+    assert fates["bf16"][0].zero == 0
 
 
 def test_the_notice_has_the_share_under_its_loss_scale(open_app):

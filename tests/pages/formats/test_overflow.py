@@ -29,11 +29,11 @@ INF, SATURATED = (scaled_runs(FORMATS["e5m2"], how) for how in (Overflow.INF, Ov
 
 
 def test_fates_follow_one_another_from_small_scales_to_large_ones():
-    for runs, wanted in ((INF, [LOSES, LEARNS, OVER]), (SATURATED, [LOSES, LEARNS, CLIPPED])):
-        assert [*dict.fromkeys(fate(runs, k) for k in LOG2_SCALES)] == wanted
+    for runs, fates in ((INF, [LOSES, LEARNS, OVER]), (SATURATED, [LOSES, LEARNS, CLIPPED])):
+        assert [*dict.fromkeys(fate(runs, k) for k in LOG2_SCALES)] == fates
         bands = band_rows(end_rows(runs))
         assert all(math.isfinite(row["loss"]) for row in end_rows(runs))
-        assert [band["fate"] for band in bands] == wanted
+        assert [band["fate"] for band in bands] == fates
         assert [band["x0"] for band in bands[1:]] == [band["x1"] for band in bands[:-1]]
         assert (bands[0]["x0"], bands[-1]["x1"]) == (LOG2_SCALES[0] - 0.5, LOG2_SCALES[-1] + 0.5)
         assert [band["is_last"] for band in bands] == [False, False, True]
@@ -85,11 +85,11 @@ def test_the_overflow_table_is_the_same_up_to_the_policys_code(name):
 
 
 def test_facts_count_the_special_codes():
-    wanted = {
+    facts = {
         "e5m2_special_codes": 8,
         "e4m3_ieee_special_codes": 16,
         "e4m3_largest": 448,
         "e4m3_ieee_largest": 240,
     }
-    assert {name: fact(f"formats.{name}", {}) for name in wanted} == wanted
+    assert {name: fact(f"formats.{name}", {}) for name in facts} == facts
     assert [fact("formats.special_codes", {"overflowing": [name]}) for name in ("e4m3", "e5m2")] == [2, 8]

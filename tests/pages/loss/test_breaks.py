@@ -67,8 +67,8 @@ def test_layers_whose_tensor_is_zero_before_are_counted_apart(tmp_path, monkeypa
         for one in last.copies
     ]
     broken = replace(broken, statistics=(replace(last, copies=tuple(copies)),))
-    shown = numbers(broken.statistics[0], "underflows_percent")["dy in Dgrad"]
-    assert list(shown) == [None] + [100.0] * 23
+    layers = numbers(broken.statistics[0], "underflows_percent")["dy in Dgrad"]
+    assert list(layers) == [None] + [100.0] * 23
     monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, broken]))
     sentence = evidence(VARIANTS["unscaled_gradients"], runs.groups()[0])
     assert "of dy in Dgrad over 23 layers is **100**. In 1 other layer dy is 0" in sentence
@@ -99,10 +99,10 @@ def test_a_run_of_this_session_is_drawn_over_the_recorded_band_where_it_belongs_
     (group,) = runs.groups()
     run = runs.Run(part, is_here=True)
     assert run.compares_with(group)
-    drawn = line(run, group, HELD_OUT)
-    assert drawn.is_here
-    assert drawn.steps == [40, 80, 120]
-    assert drawn.percent == pytest.approx([1.0] * 3)
+    curve = line(run, group, HELD_OUT)
+    assert curve.is_here
+    assert curve.steps == [40, 80, 120]
+    assert curve.percent == pytest.approx([1.0] * 3)
     other = replace(part, machine=replace(part.machine, name="Another GPU"))
     assert not runs.Run(other, is_here=True).compares_with(group)
 
@@ -134,5 +134,5 @@ def test_a_run_on_a_cpu_is_drawn_beside_the_recorded_one_of_bf16(open_app, nothi
     step = f"**Step 3 of 30**: the loss is {loss} nats per byte. That of bf16, seed 0, was {loss} there."
     assert step in texts(at)
     chart = at.get("vega_lite_chart")[0]
-    drawn = in_rows(sent_dataset(chart, "points"))
-    assert [one["percent"] for one in drawn] == [*bf16.losses, *part.losses]
+    points = in_rows(sent_dataset(chart, "points"))
+    assert [one["percent"] for one in points] == [*bf16.losses, *part.losses]

@@ -16,7 +16,7 @@ from tests.pages.loss.rows import ABOVE, SEEDS, all_rows, row, write
 def fact(tmp_path, monkeypatch):
     """A function that gives a fact of made-up runs, computed anew."""
     monkeypatch.setattr(runs, "TRAIN", write(tmp_path, all_rows()))
-    return lambda name, **wanted: FACTS[name](facts_of("loss").settings(wanted))
+    return lambda name, **settings: FACTS[name](facts_of("loss").settings(settings))
 
 
 def test_the_recipes_beyond_the_band_are_told_by_their_bits(fact) -> None:

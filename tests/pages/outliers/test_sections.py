@@ -183,10 +183,10 @@ def test_figures_in_words():
     assert [millionths(x) for x in (1.2345678e-2, -3e-7, -1e-9)] == ["12,345.7", "−0.3", "0.0"]
 
 
-@pytest.mark.parametrize("wanted", [[], [1.0], [3.0, 1.0, 1.1, 1.2], [0.0, 9.0]])
-def test_names_keep_their_order_and_their_distance(wanted) -> None:
-    places = apart(wanted, 1.0)
+@pytest.mark.parametrize("targets", [[], [1.0], [3.0, 1.0, 1.1, 1.2], [0.0, 9.0]])
+def test_names_keep_their_order_and_their_distance(targets) -> None:
+    places = apart(targets, 1.0)
     ordered = sorted(places)
     assert all(high - low >= 1.0 - 1e-9 for low, high in pairwise(ordered))
-    assert [wanted[places.index(place)] for place in ordered] == sorted(wanted)
-    assert sum(places) == pytest.approx(sum(wanted))
+    assert [targets[places.index(place)] for place in ordered] == sorted(targets)
+    assert sum(places) == pytest.approx(sum(targets))

@@ -17,8 +17,8 @@ def quantized(x: np.ndarray, operand: Operand, seed: int = 0) -> QuantizedTensor
     return quantize(x, operand, random=bits.T if operand.k_is_rows else bits)
 
 
-def multiplied(shown: CornerOperand, seed: int = 0) -> np.ndarray:
+def multiplied(corner: CornerOperand, seed: int = 0) -> np.ndarray:
     """The numbers that a matmul multiplies, scales included, as the reference gives them."""
-    if shown.operand is None:
-        return shown.corner.astype(FORMATS["bf16"].ml_dtype).astype(np.float64)
-    return quantized(shown.corner, shown.operand, seed).exact_values()
+    if corner.operand is None:
+        return corner.corner.astype(FORMATS["bf16"].ml_dtype).astype(np.float64)
+    return quantized(corner.corner, corner.operand, seed).exact_values()

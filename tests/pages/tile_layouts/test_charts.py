@@ -44,7 +44,7 @@ ROOMS = {"laptop": 580, "lesson": 495, "projector": 360}
 FIELDS = 6
 
 
-def scene(recipe: str, matmul: str, layer: LayerShape = LAYER, seed: int = 0) -> Scene:
+def scene_for(recipe: str, matmul: str, layer: LayerShape = LAYER, seed: int = 0) -> Scene:
     return matmul_scene(RECIPES[recipe], MATMULS[matmul], InputKind.OUTLIER_CHANNELS.value, seed, layer)
 
 
@@ -62,9 +62,9 @@ def tiles_in(text: str) -> np.ndarray:
     return np.frombuffer(base64.b64decode(text), "<f4").reshape(-1, FIELDS)
 
 
-def along_k(drawn: Scene, side: Side) -> set[tuple[int, int]]:
+def along_k(scene: Scene, side: Side) -> set[tuple[int, int]]:
     """The stretches of k that tiles of an operand cover."""
-    return set(map(tuple, drawn.tiles(side).k.T.tolist()))
+    return set(map(tuple, scene.tiles(side).k.T.tolist()))
 
 
 def words(spec: dict) -> str:
@@ -73,11 +73,11 @@ def words(spec: dict) -> str:
 
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
 def test_tiles_cover_their_operand_once_with_the_scales_that_quantize_gives_also_turned(recipe, matmul):
-    sent = stage_of(recipe, matmul)
-    for turn, drawn in enumerate(scenes_of(recipe, matmul)):
-        for side, text in ((Side.A, sent["cases"][turn]["a"]), (Side.B, sent["b"])):
-            mine, shown = tiles_in(text), drawn.operand(side)
-            size = drawn.mnk[0 if side is Side.A else 1], drawn.mnk[2]
+    stage = stage_of(recipe, matmul)
+    for turn, scene in enumerate(scenes_of(recipe, matmul)):
+        for side, text in ((Side.A, stage["cases"][turn]["a"]), (Side.B, stage["b"])):
+            mine, corner = tiles_in(text), scene.operand(side)
+            size = scene.mnk[0 if side is Side.A else 1], scene.mnk[2]
             count, scales = np.zeros(size), np.full(size, np.nan)
             for start, stop, k0, k1, shade, scale in mine:
                 at = np.s_[int(start) : int(stop), int(k0) : int(k1)]
@@ -86,46 +86,46 @@ def test_tiles_cover_their_operand_once_with_the_scales_that_quantize_gives_also
                 assert math.isnan(shade) == math.isnan(scale)
                 assert math.isnan(shade) or 0 <= shade <= 1
             assert (count == 1).all()
-            if shown.operand is None:
+            if corner.operand is None:
                 assert len(mine) == 1
                 assert np.isnan(scales).all()
                 continue
-            codes = quantized(shown.corner, shown.operand)
+            codes = quantized(corner.corner, corner.operand)
             truth = codes.grid.expand(codes.scale).astype(np.float32)
             assert np.array_equal(scales, truth.T if MATMULS[matmul].k_is_rows(side) else truth)
-    drawn = scenes_of(recipe, matmul)[0]
+    scene = scenes_of(recipe, matmul)[0]
     for side in Side:
-        operand = drawn.spec.operand(side)
-        assert len(along_k(drawn, side)) == (1 if drawn.spec.extent(side) is WHOLE else 4)
+        operand = scene.spec.operand(side)
+        assert len(along_k(scene, side)) == (1 if scene.spec.extent(side) is WHOLE else 4)
         if operand and operand.tile.mn == 1:
-            assert 8 <= np.unique(drawn.tiles(side).free, axis=1).shape[1] <= 24
+            assert 8 <= np.unique(scene.tiles(side).free, axis=1).shape[1] <= 24
 
 
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
 def test_the_sum_of_a_turned_tile_is_that_of_the_scales_at_the_first_k_of_each_stretch(recipe, matmul):
     m, n = 5, 3
-    sent, scenes = stage_of(recipe, matmul, m, n)["sum"], scenes_of(recipe, matmul)
-    for turn, drawn in enumerate(scenes):
+    stage, scenes = stage_of(recipe, matmul, m, n)["sum"], scenes_of(recipe, matmul)
+    for turn, scene in enumerate(scenes):
         values, scales = [], []
         for side, line in ((Side.A, m), (Side.B, n)):
-            shown = drawn.operand(side)
+            corner = scene.operand(side)
             truth = (
-                shown.x.astype(np.float64)
-                if shown.operand is None
-                else quantized(shown.corner, shown.operand).exact_values()
+                corner.x.astype(np.float64)
+                if corner.operand is None
+                else quantized(corner.corner, corner.operand).exact_values()
             )
-            values.append(drawn.along_k(side, truth, line))
-            scales.append(drawn.scale_along_k(side, line))
+            values.append(scene.along_k(side, truth, line))
+            scales.append(scene.scale_along_k(side, line))
         for (start, stop), right, pulled in zip(
-            sent["k"], sent["right"][turn], sent["pulled"][turn], strict=True
+            stage["k"], stage["right"][turn], stage["pulled"][turn], strict=True
         ):
             part = np.s_[start:stop]
             products = values[0][part] * values[1][part]
             assert right == pytest.approx(products.sum(), rel=1e-9, abs=1e-12)
             both = scales[0][part] * scales[1][part]
             assert pulled == pytest.approx((products / both).sum() * both[0], rel=1e-6, abs=1e-12)
-    assert sent["pulled"][0] == pytest.approx(sent["right"][0])
-    assert sent["exact"] == exact_sum(scenes[0], m, n)
+    assert stage["pulled"][0] == pytest.approx(stage["right"][0])
+    assert stage["exact"] == exact_sum(scenes[0], m, n)
     wrong = [not one["isRight"] for one in stage_of(recipe, matmul, m, n)["cases"]]
     assert wrong == [False, *[True] * (len(scenes) - 1)]
 
@@ -147,8 +147,8 @@ def test_a_wrong_sum_is_told_in_words_and_the_verdict_turns():
         (2.5, 2, "is 25% too large"),
     ):
         assert off_words(value, right) == words
-    sent, (own, *_, last) = stage_of("deepseek_v3", "wgrad", 3, 5), scenes_of("deepseek_v3", "wgrad")
-    first, across = sent["cases"][0], sent["cases"][-1]
+    stage, (own, *_, last) = stage_of("deepseek_v3", "wgrad", 3, 5), scenes_of("deepseek_v3", "wgrad")
+    first, across = stage["cases"][0], stage["cases"][-1]
     assert "Both scales stay constant" in first["html"]
     assert "at every product" in across["html"]
     numbers = contraction(last, own.spec, 3, 5)
@@ -157,31 +157,31 @@ def test_a_wrong_sum_is_told_in_words_and_the_verdict_turns():
 
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
 def test_tiles_at_once_are_those_one_by_one_with_the_reference_s_values(recipe, matmul):
-    drawn = scene(recipe, matmul, LayerShape(130, 200, 50))
+    scene = scene_for(recipe, matmul, LayerShape(130, 200, 50))
     for side in Side:
-        every, places = drawn.tiles(side), np.ndindex(drawn.grid_shape(side))
+        every, places = scene.tiles(side), np.ndindex(scene.grid_shape(side))
         at_once = zip(every.free.T.tolist(), every.k.T.tolist(), every.scale.tolist(), strict=True)
-        tiles = [drawn.tile(side, *place) for place in places]
+        tiles = [scene.tile(side, *place) for place in places]
         one_by_one = {(one.free.start, one.free.stop, one.k.start, one.k.stop): one.scale for one in tiles}
         assert {(*free, *k): scale for free, k, scale in at_once} == pytest.approx(
             one_by_one, rel=0, nan_ok=True
         )
-        values = drawn.factors_along_k(side, 3) * drawn.scale_along_k(side, 3)
-        assert values.tolist() == drawn.along_k(side, multiplied(drawn.operand(side)), 3).tolist()
+        values = scene.factors_along_k(side, 3) * scene.scale_along_k(side, 3)
+        assert values.tolist() == scene.along_k(side, multiplied(scene.operand(side)), 3).tolist()
 
 
 def test_a_layer_smaller_than_the_corner_is_drawn_whole():
-    small = scene("deepseek_v3", "wgrad", LayerShape(130, 3, 5))
+    small = scene_for("deepseek_v3", "wgrad", LayerShape(130, 3, 5))
     assert small.corner == LayerShape(130, 3, 5)
     assert along_k(small, Side.A) == {(0, 128), (128, 130)}
 
 
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
 def test_unusual_steps_and_outer_scales_are_written_below_an_operand(recipe, matmul):
-    drawn = scene(recipe, matmul)
+    scene = scene_for(recipe, matmul)
     for side in Side:
-        text, one = " ".join(long for long, _ in operand_lines(drawn, side)), drawn.operand(side)
-        spec = drawn.spec.operand(side)
+        text, one = " ".join(long for long, _ in operand_lines(scene, side)), scene.operand(side)
+        spec = scene.spec.operand(side)
         assert ("bf16, no scale" in text) == (spec is None)
         if one.outer_grid:
             constant = one.operand.spec.scale_rule.outer.constant
@@ -197,17 +197,17 @@ def test_the_overview_has_every_tile_of_a_family_s_recipes_to_scale(choice):
     assert len(scenes) == len(recipes) * len(MATMULS)
     spec = overview(scenes, LIGHT)
     marks, cells = rows(spec, TILES), rows(spec, CELLS)
-    tiles = sum(math.prod(drawn.grid_shape(side)) for drawn in scenes for side in Side)
+    tiles = sum(math.prod(scene.grid_shape(side)) for scene in scenes for side in Side)
     assert len(marks) == tiles + len(scenes)
     for prefix in ("", "n_"):
         assert len({(cell[f"{prefix}x0"], cell[f"{prefix}y0"]) for cell in cells}) == len(scenes)
         for row in (*marks, *cells):
             assert row[f"{prefix}x1"] <= WIDE
             assert row[f"{prefix}y1"] <= spec["height"]
-    for drawn in scenes:
+    for scene in scenes:
         for side in Side:
-            extent = drawn.spec.extent(side)
-            assert len(along_k(drawn, side)) == (1 if extent is WHOLE else TO_SCALE // extent)
+            extent = scene.spec.extent(side)
+            assert len(along_k(scene, side)) == (1 if extent is WHOLE else TO_SCALE // extent)
 
 
 def test_every_recipe_is_in_one_family_and_long_tiles_are_counted():
@@ -238,8 +238,8 @@ def test_each_reading_has_its_copy_or_the_tensor_itself(recipe):
         assert all(0 <= row["y0"] < row["y1"] <= spec["height"] for row in marks)
     assert ("same codes," in words(spec)) == (again > 0)
     assert words(spec).count("bf16 itself") == sum(cell.scene is None for cell in cells)
-    hidden = copies_chart(recipe, LAYER, scenes, LIGHT, has_figures=False)
-    assert ("in all" in words(spec), "in all" in words(hidden)) == (True, False)
+    bare = copies_chart(recipe, LAYER, scenes, LIGHT, has_figures=False)
+    assert ("in all" in words(spec), "in all" in words(bare)) == (True, False)
 
 
 @pytest.mark.parametrize("a", [1, 32, 128, WHOLE])
@@ -247,15 +247,15 @@ def test_each_reading_has_its_copy_or_the_tensor_itself(recipe):
 def test_the_rule_marks_exactly_the_stretches_that_a_change_of_scale_falls_into(a, summed):
     k = 512
     steps, length = np.arange(k) // (k if a is WHOLE else a) + 1.0, k if summed is WHOLE else summed
-    drawn = RuleScene(
+    scene = RuleScene(
         a=TileShape(1, a), b=TileShape(1, WHOLE), sums=summed, a_scale=steps, b_scale=np.ones(k)
     )
     stretches = [steps[start : start + length] for start in range(0, k, length)]
-    wanted = [LEAVES if len(set(one)) == 1 else VARIES for one in stretches]
-    assert [row["verdict"] for row in summed_rows(drawn)] == wanted
+    verdicts = [LEAVES if len(set(one)) == 1 else VARIES for one in stretches]
+    assert [row["verdict"] for row in summed_rows(scene)] == verdicts
     sums = contract(np.ones(k), np.ones(k), steps, np.ones(k), summed)
     for room in ROOMS.values():
-        spec = rule_chart(drawn, sums, LIGHT, room)
+        spec = rule_chart(scene, sums, LIGHT, room)
         assert len(rows(spec, TILES)) == len(set(steps)) + 1
         assert all(row["y"] < spec["height"] for row in rows(spec, WORDS))
         bars = rows(spec, SUMS)

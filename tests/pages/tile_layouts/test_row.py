@@ -26,22 +26,22 @@ def own(recipe: str, matmul: str = "fprop"):
 @pytest.mark.parametrize(("recipe", "matmul"), some_cases(3, GEMMS))
 @pytest.mark.parametrize("step", [0, FAR])
 def test_the_frame_has_the_numbers_of_the_quantizer(recipe, matmul, step):
-    drawn = pull(own(recipe, matmul), ROW, NUMBER, step)
-    k, many = drawn.mnk[2], len(windows(drawn))
-    sent = np.frombuffer(base64.b64decode(_frames(drawn, ROW, COLUMN, NUMBER)), "<f4")
-    lost, _, rounded, exact, edges = np.split(sent, [k, 2 * k, 3 * k, 4 * k])
+    scene = pull(own(recipe, matmul), ROW, NUMBER, step)
+    k, many = scene.mnk[2], len(windows(scene))
+    frame = np.frombuffer(base64.b64decode(_frames(scene, ROW, COLUMN, NUMBER)), "<f4")
+    lost, _, rounded, exact, edges = np.split(frame, [k, 2 * k, 3 * k, 4 * k])
     sides = zip(Side, (ROW, COLUMN), strict=True)
-    values, other = (drawn.along_k(side, multiplied(drawn.operand(side), 0), at) for side, at in sides)
-    x = drawn.along_k(Side.A, drawn.a.x, ROW)
+    values, other = (scene.along_k(side, multiplied(scene.operand(side), 0), at) for side, at in sides)
+    x = scene.along_k(Side.A, scene.a.x, ROW)
     assert np.array_equal(lost != 0, (values == 0) & (x != 0))
-    is_left_out = (drawn.spec.a is None or drawn.spec.a.rotation is None) * (np.arange(k) == NUMBER)
+    is_left_out = (scene.spec.a is None or scene.spec.a.rotation is None) * (np.arange(k) == NUMBER)
     products = np.where(is_left_out, 0, values * other)
     assert rounded == pytest.approx(np.cumsum(products), rel=1e-6, abs=1e-6 * np.abs(products).max())
     assert len(exact) == k
     assert len(edges) == 3 * many
     top, _, zero = edges.reshape(many, 3).T
-    spec = drawn.spec.a
-    for (start, stop), high, low in zip(windows(drawn), top, zero, strict=True):
+    spec = scene.spec.a
+    for (start, stop), high, low in zip(windows(scene), top, zero, strict=True):
         size = np.log2(
             np.abs(values[start:stop]), where=values[start:stop] != 0, out=np.full(stop - start, low)
         )
@@ -51,10 +51,10 @@ def test_the_frame_has_the_numbers_of_the_quantizer(recipe, matmul, step):
 
 
 def test_without_a_pull_the_sum_is_that_of_the_matmul_but_for_the_gold_number():
-    drawn = own("deepseek_v3")
-    rounded, exact = sums(drawn, ROW, COLUMN, NUMBER)
+    scene = own("deepseek_v3")
+    rounded, exact = sums(scene, ROW, COLUMN, NUMBER)
     a, b = (
-        drawn.factors_along_k(s, at) * drawn.scale_along_k(s, at)
+        scene.factors_along_k(s, at) * scene.scale_along_k(s, at)
         for s, at in ((Side.A, ROW), (Side.B, COLUMN))
     )
     assert rounded[-1] == pytest.approx(a @ b - a[NUMBER] * b[NUMBER])
@@ -63,11 +63,11 @@ def test_without_a_pull_the_sum_is_that_of_the_matmul_but_for_the_gold_number():
 
 def test_a_large_number_takes_its_own_tile_along_and_no_other():
     first = own("deepseek_v3")
-    drawn = pull(first, ROW, NUMBER, FAR)
-    more = is_lost(drawn, ROW) & ~is_lost(first, ROW)
+    scene = pull(first, ROW, NUMBER, FAR)
+    more = is_lost(scene, ROW) & ~is_lost(first, ROW)
     assert more[:128].sum() > 64
     assert not more[128:].any()
-    assert not is_lost(drawn, ROW + 1).any()
+    assert not is_lost(scene, ROW + 1).any()
     one_scale = own("per_tensor_e4m3", "wgrad")
     lost = is_lost(pull(one_scale, ROW, NUMBER, FAR), ROW + 1)
     assert lost.mean() > 0.5, "one scale for all rows"

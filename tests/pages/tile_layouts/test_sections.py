@@ -32,7 +32,7 @@ OPERANDS_OF = [
 ]
 
 
-def scene(
+def scene_for(
     recipe: str, matmul: str, kind: str = "gaussian", seed: int = 0, layer: LayerShape = LAYER
 ) -> Scene:
     return matmul_scene(RECIPES[recipe], MATMULS[matmul], kind, seed, layer)
@@ -40,20 +40,20 @@ def scene(
 
 @pytest.mark.parametrize(("recipe", "matmul"), some_cases(3, GEMMS))
 def test_the_stretches_in_the_card_add_up_to_the_product_of_the_quantized_operands(recipe, matmul):
-    drawn = scene(recipe, matmul, seed=1)
-    a, b = (drawn.along_k(side, multiplied(drawn.operand(side), 1), 3) for side in Side)
-    parts = output_parts(drawn, 3, 3)
-    assert len(parts) == rescales_per_output(drawn.mnk[2], *map(drawn.spec.extent, Side))
+    scene = scene_for(recipe, matmul, seed=1)
+    a, b = (scene.along_k(side, multiplied(scene.operand(side), 1), 3) for side in Side)
+    parts = output_parts(scene, 3, 3)
+    assert len(parts) == rescales_per_output(scene.mnk[2], *map(scene.spec.extent, Side))
     assert sum(part.value for part in parts) == pytest.approx(float(a @ b), rel=1e-12, abs=1e-12)
-    rough = 6 if any(operand.format.bits < 8 for operand in drawn.spec.quantized) else 3
-    assert sum(part.value for part in parts) == pytest.approx(exact_sum(drawn, 3, 3), abs=rough)
+    rough = 6 if any(operand.format.bits < 8 for operand in scene.spec.quantized) else 3
+    assert sum(part.value for part in parts) == pytest.approx(exact_sum(scene, 3, 3), abs=rough)
 
 
-def steps_of(drawn: Scene, side: Side, row: int, column: int) -> dict[str, str]:
-    tile, shown = drawn.tile(side, row, column), drawn.operand(side)
+def steps_of(scene: Scene, side: Side, row: int, column: int) -> dict[str, str]:
+    tile, corner = scene.tile(side, row, column), scene.operand(side)
     rows, columns = tile.stored.rows, tile.stored.columns
-    x = shown.x[rows.start : rows.stop, columns.start : columns.stop]
-    return dict(scale_steps(shown.operand, tile, x))
+    x = corner.x[rows.start : rows.stop, columns.start : columns.stop]
+    return dict(scale_steps(corner.operand, tile, x))
 
 
 def number(text: str) -> float:
@@ -62,9 +62,9 @@ def number(text: str) -> float:
 
 @pytest.mark.parametrize(("recipe", "matmul", "side"), OPERANDS_OF)
 def test_the_steps_on_a_card_end_at_the_scale(recipe, matmul, side):
-    drawn = matmul_scene(recipe, matmul, "gradient_like", 3, SMALL)
-    rows, columns = drawn.grid_shape(side)
-    tile, steps = drawn.tile(side, rows - 1, columns - 1), steps_of(drawn, side, rows - 1, columns - 1)
+    scene = matmul_scene(recipe, matmul, "gradient_like", 3, SMALL)
+    rows, columns = scene.grid_shape(side)
+    tile, steps = scene.tile(side, rows - 1, columns - 1), steps_of(scene, side, rows - 1, columns - 1)
     rule = recipe.spec(matmul).operand(side).scale_rule
     assert number([*steps.values()][-1]) == pytest.approx(tile.exact, rel=1e-3)
     assert number(steps["amax, the largest |x|"]) == pytest.approx(tile.amax, rel=1e-3)
@@ -79,9 +79,9 @@ def test_the_steps_on_a_card_end_at_the_scale(recipe, matmul, side):
 
 def test_of_a_search_the_smaller_error_is_the_one_of_the_scale_that_is_kept():
     recipe = RECIPES["four_over_six"]
-    drawn, best = scene("four_over_six", "fprop", layer=SMALL), set()
-    for row in range(drawn.grid_shape(Side.A)[0]):
-        steps = steps_of(drawn, Side.A, row, 0)
+    scene, best = scene_for("four_over_six", "fprop", layer=SMALL), set()
+    for row in range(scene.grid_shape(Side.A)[0]):
+        steps = steps_of(scene, Side.A, row, 0)
         errors = {name.rsplit(" ", 1)[1]: number(steps[name]) for name in steps if "squared" in name}
         best.add(least := min(errors, key=errors.get))
         (fitted,) = (name for name in steps if "(enc" in name)
@@ -90,7 +90,7 @@ def test_of_a_search_the_smaller_error_is_the_one_of_the_scale_that_is_kept():
 
 
 def test_what_to_notice_differs_with_the_geometry():
-    notices = {case: notice(scene(*case)) for case in GEMMS.values()}
+    notices = {case: notice(scene_for(*case)) for case in GEMMS.values()}
     assert all(len(one.split()) <= 25 and one.count("**") == 2 for one in notices.values())
     for case, words in {
         ("deepseek_v3", "fprop"): "so its tiles run along *in*. Each element of D is rescaled **32 times**",
@@ -128,5 +128,5 @@ def test_the_sizes_of_copies_are_those_of_the_true_shape(recipe):
 def test_latex_writes_a_scale_inside_the_sum_where_it_is_stuck():
     for extent, words in ((32, "stuck inside"), (128, "rescale")):
         scale, tiles = np.arange(256) // extent + 1.0, (TileShape(1, extent), TileShape(128, WHOLE))
-        drawn = RuleScene(a=tiles[0], b=tiles[1], sums=128, a_scale=scale, b_scale=np.ones(256))
-        assert words in latex(drawn, LIGHT)
+        scene = RuleScene(a=tiles[0], b=tiles[1], sums=128, a_scale=scale, b_scale=np.ones(256))
+        assert words in latex(scene, LIGHT)
