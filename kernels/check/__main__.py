@@ -1,10 +1,9 @@
 """python -m kernels.check: does FP8 work on this GPU? Every GPU in turn, a verdict a line.
 
 Progress goes to stderr, the report to stdout or to a file. Exit codes: 0 all well, 1 something failed or
-could
-not be run, 2 no FP8 here, 64 bad arguments, 130 stopped by Ctrl-C, with the report so far. With several GPUs,
-one that fails decides, then one that works. A check that stands still for five minutes ends as failed. Other
-processes compile ahead of it, until it takes times.
+could not be run, 2 no FP8 here, 64 bad arguments, 130 stopped by Ctrl-C, with the report so far. With several
+GPUs, one that fails decides, then one that works. A check that stands still for five minutes ends as failed.
+Other processes compile ahead of it, until it takes times.
 """
 
 import argparse
@@ -77,8 +76,8 @@ def main(
 
 
 class _Other:
-    """Another process that soaks the same GPUs, with seeds of its own. On leaving the context it is
-    killed.
+    """Another process that soaks the same GPUs, with seeds of its own. It is killed on leaving the
+    context.
     """
 
     def __init__(self, options: argparse.Namespace, number: int) -> None:

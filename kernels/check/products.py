@@ -75,9 +75,7 @@ def check_all(group: Group, name: str, findings: Findings, device: Device) -> Li
 
 
 def multiply(job: GemmJob, plan: GemmPlan | Unsupported, outputs: int, device: Device) -> Product:
-    """Multiply RUNS times into a D full of NaN; compare `outputs` outputs or a few more. Raises
-    Unsupported.
-    """
+    """Multiply RUNS times into a D full of NaN; compare at least `outputs` outputs. Raises Unsupported."""
     if isinstance(plan, Unsupported):
         raise plan
     m, n = job.m, job.n

@@ -26,9 +26,8 @@ class Ahead:
     """Processes that compile the kernels of a check ahead of it; none where kernels are interpreted.
 
     A step waits for its own codes: two processes would compile them side by side, and no sooner. The
-    processes
-    begin with the first kernel that the check itself has to compile: where all are compiled, none is needed.
-    `early` ones, started already, begin at once. They end before the check measures speed.
+    processes begin with the first kernel that the check itself has to compile: where all are compiled, none
+    is needed. `early` ones, started already, begin at once. They end before the check measures speed.
     """
 
     def __init__(self, steps: Sequence[Step], processes: int = 0, early: Precompile | None = None) -> None:
@@ -69,9 +68,7 @@ class Ahead:
             wait([self._compilations[code] for code in codes if code in self._compilations], PATIENCE_S)
 
     def end(self, tell: Callable[[int], None]) -> None:
-        """Let the processes finish, which is faster than one compiler alone. tell(how many parts are
-        left).
-        """
+        """Let the processes finish: faster than one compiler alone. tell(how many parts are left)."""
         if self._pool is not None:
             self._pool.wait(tell)
         self._stop()
@@ -278,8 +275,7 @@ def run(
     """The report of one check. A KeyboardInterrupt, or `stopped()`, ends it early, and the report says so.
 
     `so_far`: the report of a check that gave way, to go on from. `helped`: processes that compile ahead.
-    Raises
-    ValueError for a device that is not there.
+    Raises ValueError for a device that is not there.
     """
     course = _Course(job, machine or Machine(), progress, stopped)
     if so_far is not None:

@@ -64,9 +64,7 @@ _REASONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Turns:
-    """Matmuls that took turns: microseconds by name, bf16 among them; why others have none; clock and
-    power.
-    """
+    """Matmuls that took turns: microseconds by name, bf16 among them; why others have none."""
 
     times: Mapping[str, float]
     refused: Mapping[str, str]
@@ -78,9 +76,7 @@ def job_of(case: DistinctGemm) -> GemmJob:
 
 
 def time_copy(findings: Findings, device: Device) -> Line:
-    """The line of a copy, alone: it draws less power, and a matmul right after it would find a higher
-    clock.
-    """
+    """The line of a copy, alone: it draws less power, and a matmul after it would find a higher clock."""
     facts = findings.facts
     times, gauges = time_turns([Contender(COPY, [copy_launch(COPY_BYTES)])], findings.uuid)
     gb_s = 2 * COPY_BYTES / times[COPY] / 1e3
@@ -129,10 +125,11 @@ def quantizer_codes(operand: Operand, device: Device) -> Iterator[Code]:
 
 def time_torch(cases: Sequence[DistinctGemm], findings: Findings, device: Device) -> Iterator[Line]:
     jobs = {case.name: job_of(case) for case in cases if findings.right.get(case.name, False)}
-    job = job_of(cases[0])
+    job, rows = job_of(cases[0]), GEMMS.read(RECORDS).rows
     turns = take_turns(job, jobs, device, findings.uuid, with_fp8=True)
     findings.turns[job.matmul] = turns
-    yield from torch_lines(job, turns, findings.facts, device)
+    for name, peer in ((TORCH_BF16, Peer.BF16), (TORCH_FP8, Peer.TORCH)):
+        yield _matmul_line(name, peer, job, turns, rows, findings.facts, device)
 
 
 def time_recipes(cases: Sequence[DistinctGemm], findings: Findings, device: Device) -> Iterator[Line]:
@@ -148,7 +145,9 @@ def time_recipes(cases: Sequence[DistinctGemm], findings: Findings, device: Devi
     turns = findings.turns.get(cases[0].matmul.name)
     if turns is None or not jobs.keys() <= {*turns.times, *turns.refused}:
         turns = take_turns(next(iter(jobs.values())), jobs, device, findings.uuid)
-    yield from recipe_lines(jobs, turns, findings.facts, device)
+    rows = GEMMS.read(RECORDS).rows
+    for name, job in jobs.items():
+        yield _matmul_line(name, Peer.OURS, job, turns, rows, findings.facts, device)
 
 
 def recipe_codes(cases: Sequence[DistinctGemm], device: Device) -> Iterator[Code]:
@@ -183,56 +182,25 @@ def take_turns(
     return Turns(times=times, refused=refused, gauges=gauges)
 
 
-def torch_lines(job: GemmJob, turns: Turns, facts: Facts, device: Device) -> Iterator[Line]:
-    row = recorded_row(GEMMS.read(RECORDS).rows, facts.gpu, job)
-    rate = job.flop / turns.times[TORCH_BF16] / 1e6
-    yield speed_line(
-        TORCH_BF16,
-        rate,
-        TFLOP_S,
-        facts=facts,
-        gauges=turns.gauges,
-        reference=reference_of(row, row and row.us(Peer.BF16)),
-        fault=limits_of(device).bf16_fault(rate),
-    )
-    reference = reference_of(row, row and row.us(Peer.TORCH))
-    yield _fp8_line(TORCH_FP8, job, turns, facts, device, reference)
-
-
-def recipe_lines(jobs: Mapping[str, GemmJob], turns: Turns, facts: Facts, device: Device) -> Iterator[Line]:
-    rows = GEMMS.read(RECORDS).rows
-    for name, job in jobs.items():
-        row = recorded_row(rows, facts.gpu, job)
-        reference = reference_of(row, row and row.us(Peer.OURS))
-        clock_mhz = row.ours.clock_mhz if row and row.ours else None
-        yield _fp8_line(name, job, turns, facts, device, reference, clock_mhz=clock_mhz)
-
-
-def _fp8_line(
-    name: str,
-    job: GemmJob,
-    turns: Turns,
-    facts: Facts,
-    device: Device,
-    reference: Reference | None,
-    *,
-    clock_mhz: float | None = None,
+def _matmul_line(
+    name: str, peer: Peer, job: GemmJob, turns: Turns, rows: Iterable[Row], facts: Facts, device: Device
 ) -> Line:
+    """The line of a matmul, recorded as `peer`, beside the bf16 of the same turns; or why it has no time."""
     if name in turns.refused:
         detail = turns.refused[name]
         return Line(name=name, group=Group.SPEED, verdict=Verdict.NOT_SUPPORTED, detail=detail)
+    row, limits, is_bf16 = recorded_row(rows, facts.gpu, job), limits_of(device), peer is Peer.BF16
     rate, bf16 = (job.flop / turns.times[each] / 1e6 for each in (name, TORCH_BF16))
-    limits = limits_of(device)
     return speed_line(
         name,
         rate,
         TFLOP_S,
         facts=facts,
         gauges=turns.gauges,
-        bf16=bf16,
-        reference=reference,
-        recorded_clock_mhz=clock_mhz,
-        fault=limits.fault(rate) or limits.bf16_fault(bf16),
+        bf16=None if is_bf16 else bf16,
+        reference=reference_of(row, row and row.us(peer)),
+        recorded_clock_mhz=row.ours.clock_mhz if peer is Peer.OURS and row and row.ours else None,
+        fault=(not is_bf16 and limits.fault(rate)) or limits.bf16_fault(bf16),
     )
 
 

@@ -4,8 +4,8 @@ The order of operations is that of kernels.gemm.simple.kernel: partial sums by t
     K loop    acc = fma(partial, fl32(sA · sB), acc)   at every promotion
     epilogue  fl32(fl32(acc · sA) · sB), the smaller one first where both are of whole tensors
     operands  the values themselves, in bf16, through the bf16 tensor core; outer scales as in the epilogue
-and one rounding to the out format. With split-K, each part of K is such a sum from zero, and fp32 sums of
-the parts, first to last, come before the epilogue. A plan that refolds has the refolded codes and scales.
+and one rounding to the out format. With split-K, each part of K is such a sum from zero, and fp32 sums of the
+parts, first to last, come before the epilogue. A plan that refolds has the refolded codes and scales.
 """
 
 import math

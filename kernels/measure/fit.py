@@ -1,10 +1,9 @@
 """The fit of the chooser's rates to measured launches: least squares on the logarithm of the time.
 
 Every rate is positive, so the fit is of its logarithm, by Levenberg-Marquardt steps. Each rate is drawn to
-its
-value before, by part of the measurements behind it: a few launches must not undo thousands. sm_gb_s is not
-fitted: no SM took more from the L2. Launches timed in turns share a clock, so what their residuals have in
-common counts less than their differences, on which a choice among them depends.
+its value before, by part of the measurements behind it: a few launches must not undo thousands. sm_gb_s is
+not fitted: no SM took more from the L2. Launches timed in turns share a clock, so what their residuals have
+in common counts less than their differences, on which a choice among them depends.
 """
 
 import json
@@ -98,8 +97,7 @@ def fit(samples: Sequence[Sample], device: Device, prior: Rates) -> Rates:
     """Rates that best explain measurements of a device. `prior`: those of an earlier fit.
 
     A class without measurements begins with the numbers of the first one. Raises Unsupported for a GEMM that
-    the
-    device does not compute.
+    the device does not compute.
     """
     launches = Launches(samples, device)
     first = next(iter(prior.classes.values())) | {"count": 0}

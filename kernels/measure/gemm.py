@@ -140,9 +140,7 @@ def race(
     between: Callable[[float], None],
     others: Sequence[Blocks] = (),
 ) -> Times:
-    """Time a plan, and other blocks of it, against torch's ops: no simple kernel, no quantizing, no
-    clocks.
-    """
+    """Time a plan, and other blocks of it, against torch's ops: no simple kernel, no quantizing."""
     buffers = Buffers.of(job, plan, operands, device)
     peers = _Peers(buffers, scaled_ops(*buffers.pairs[0], plan))
     plans = {_GEMM: plan} | {str(place): replace(plan, blocks=each) for place, each in enumerate(others)}
@@ -343,8 +341,7 @@ def measure(
     """Measure a job. On a GPU, its first answer comes as a progress's partial result, unless `so_far` is one.
 
     With `simple_first` the simple kernel gives the first answer. The job stops there if its plan is another,
-    which
-    is then still being compiled elsewhere. Raises what `measure_with_care` does.
+    which is then still being compiled elsewhere. Raises what `measure_with_care` does.
     """
     with memory(job.size):
         work = Work.of(job, progress, stopped, simple_first=simple_first)

@@ -193,8 +193,7 @@ class QuantizerJob:
     """Time a quantizer of a recipe's tensor, stored [rows, columns], for one or two of its matmuls.
 
     tensor: "x" (also after a SwiGLU or a norm), "w" or "dy" (also the gradient of a SwiGLU's two halves).
-    Raises
-    ValueError for a field out of range, and for a matmul that reads no quantized copy.
+    Raises ValueError for a field out of range, and for a matmul that reads no quantized copy.
     """
 
     kernel: QuantizerKernel

@@ -27,8 +27,8 @@ _CPU_BYTES = 2**30
 _EXPECTED, _MOST_EXPECTED = 12, 2**26
 
 _drawing = ThreadPoolExecutor(max(2, min(8, cores() // 2)), thread_name_prefix="drawing")
-"""Threads that draw for the next jobs. A warm first answer takes 0.1 s once its operands are drawn, and
-numpy takes 0.25 s to draw 4096 × 4096 (H200, 2026-11-29).
+"""Threads that draw for the next jobs. A warm first answer takes 0.1 s once its operands are drawn, and numpy
+takes 0.25 s to draw 4096 × 4096 (H200, 2026-11-29).
 """
 
 

@@ -33,9 +33,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class PeakRates:
-    """One GPU's peaks; a rate is None where the tensor cores lack that format. device_name: its name
-    in CUDA.
-    """
+    """One GPU's peaks; a rate is None where the tensor cores lack that format. device_name: CUDA's."""
 
     name: str
     generation: str

@@ -2,9 +2,8 @@
 
 With --regret K, the chooser's K best candidates run too, and some others. The table has our speed over
 torch's, and the regret: the plan's time over the best candidate's, minus 1. Kernels compile in other
-processes
-while earlier ones are timed. --fit keeps the time of every launch, and fits the chooser's rates to the file:
-so a new variant, or another GPU, gets its rates. `measure` is the draw of the page Benchmarks.
+processes while earlier ones are timed. --fit keeps the time of every launch, and fits the chooser's rates to
+the file: so a new variant, or another GPU, gets its rates. `measure` is the draw of the page Benchmarks.
 
 Exit codes: 0 done, 1 a file not written, 2 bad arguments or no GPU, 130 Ctrl-C. What was timed is kept.
 """
@@ -152,8 +151,7 @@ def measure(
     """Time the GEMMs of a draw that `so_far` lacks; each new one comes with the progress.
 
     An impossible or too large GEMM is left out with its reason. Raises Unsupported without a GPU, and
-    StoppedEarly
-    once `stopped()` is true.
+    StoppedEarly once `stopped()` is true.
     """
     device = require_gpu()
     draw = so_far or AnyShapeDraw(job=job, rows=())
@@ -187,8 +185,7 @@ def timed(
     """Time one GEMM in turns with torch's ops, on normal data, and with other blocks of its plan.
 
     With other blocks, the row has the plan's regret. Raises Unsupported where the plan refuses, Impossible
-    for a
-    time that the GPU cannot reach, and MemoryError.
+    for a time that the GPU cannot reach, and MemoryError.
     """
     plan = plan_gemm(job.spec, job.mnk, device, job.accumulation)
     if isinstance(plan, Unsupported):

@@ -111,9 +111,7 @@ RUNS, TURN_MS = 7, 5
 
 @dataclass(frozen=True, kw_only=True)
 class AnyShapeJob:
-    """Time one recipe's matmul on `count` layers of a seed, each beside torch's best op. Raises
-    ValueError.
-    """
+    """Time a recipe's matmul on `count` layers of a seed, beside torch's best op. Raises ValueError."""
 
     recipe: str
     matmul: str

@@ -1,11 +1,8 @@
 """Rows: results of measurements, plain data that travels as JSON between processes, pages and files.
 
-Recorded           machine, date, commit
-  Measurement      + times of contenders that took turns
-    Row              of one GEMM (GemmJob)
-    QuantizerRow     of one quantizer (QuantizerJob)
-    Ceilings         of a copy and torch's matmuls (CeilingsJob)
-  LayerRow         + a layer's step, kernel by kernel: kernels.layer.timeline.row
+- Recorded: the machine, date and commit of any row.
+  - Measurement adds the times of contenders that took turns: Row (a GEMM), QuantizerRow, Ceilings.
+  - LayerRow (kernels.layer.timeline.row) adds one layer's step, kernel by kernel: no contenders.
 """
 
 from dataclasses import dataclass, field
@@ -44,8 +41,7 @@ class Peer(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class Timing:
     """Time of one launch in microseconds, over `runs` measurements: hot ones of many launches in a row, cold
-    ones
-    of a single launch.
+    ones of a single launch.
 
     Percentiles are None where only the median was kept. op: torch's name of the op.
     """
@@ -237,8 +233,7 @@ class QuantizerRow(Measurement):
     """Times of a quantizer, of a copy and of torch.compile of the same operations, in turns.
 
     Our time is of all `launches`. moved_bytes: read and written by ours, more than the job's where it passes
-    over
-    the input twice. Raises ValueError for less.
+    over the input twice. Raises ValueError for less.
     """
 
     job: QuantizerJob

@@ -2,8 +2,7 @@
 
 A card under load lowers its clock, and the first contender would look fastest. So every round gives each
 contender a turn, in an order that changes; its time is the median over the rounds. A turn replays CUDA
-graphs:
-the time is the GPU's, not Python's.
+graphs: the time is the GPU's, not Python's.
 
 Hot turns run back to back, over buffers that rotate through more than the L2 holds. Cold turns flush the L2
 before each launch and time it alone. The flush reads: written lines would go to memory during the launch.
@@ -167,8 +166,7 @@ class ColdTurn:
     """COLD_LAUNCHES launches in one CUDA graph, each timed alone after a flush of the L2.
 
     Events around each launch are nodes of the graph: neither Python nor the flush is in the time. The graph
-    runs
-    untimed for `settle_us` first.
+    runs untimed for `settle_us` first.
     """
 
     def __init__(self, contender: Contender, flush: "FlushBuffer", settle_us: float = 0.0) -> None:

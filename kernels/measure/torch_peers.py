@@ -26,9 +26,7 @@ function or an argument.
 
 
 def attempt(launch: Callable[[], object], device: torch.device, *more: type[Exception]) -> Exception | None:
-    """Launch once and wait; the error by which torch, or one of `more`, refuses it. Raises
-    OutOfMemoryError.
-    """
+    """Launch once and wait; torch's error, or one of `more`, where it refuses. Raises OutOfMemoryError."""
     try:
         launch()
         if device.type == "cuda":

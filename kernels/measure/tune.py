@@ -95,10 +95,8 @@ class TuneJob:
         """A sentence on what is wrong with D under these blocks; empty where every bit is right.
 
         The right D is the simple kernel's with the same split-K, or the first one of another order along K.
-        Where this
-        GPU has a model of its tensor core, the model must have predicted a sample of it. A split sum must
-        also be near
-        the whole one.
+        Where this GPU has a model of its tensor core, the model must have predicted a sample of it. A split
+        sum must also be near the whole one.
         """
         a, b = self._buffers.pairs[0]
         plan = replace(self.plan, blocks=blocks)

@@ -1,8 +1,8 @@
 """The worker's side: load torch and a kernel, then read a job, run it, report on it, until stdin closes.
 
 Jobs run on the GPU if there is one, else in Triton's interpreter. A job's output goes to stderr: stdout
-carries
-messages only. The process ends when its stdin closes, even in the middle of a job: it never outlives the app.
+carries messages only. The process ends when its stdin closes, even in the middle of a job: it never outlives
+the app.
 """
 
 import os

@@ -59,11 +59,9 @@ class JobKind:
 
     - name: in messages. cost: estimates a job's seconds on a GPU.
     - measured_by: its `measure(job, progress=..., stopped=...)` may need torch: only the worker imports it.
-      With
-      partial results, it takes one as `so_far`, and goes on from it.
+      With partial results, it takes one as `so_far`, and goes on from it.
     - is_reusable: a result also answers later jobs that are equal. part_stays: so does a session keep the
-      part of
-      a stopped or failed job.
+      part of a stopped or failed job.
     """
 
     name: str
@@ -168,8 +166,7 @@ class Waiting:
     """In the queue behind `ahead` jobs, running ones included. The answer is expected in `expected_s`.
 
     `partial` is as in Running: a job with a first answer may wait for its careful one. `compiling_s`: how
-    long its
-    code has been compiled; None where nobody does.
+    long its code has been compiled; None where nobody does.
     """
 
     ahead: int

@@ -20,8 +20,7 @@ class Do(_Base):
     """Parent: run this job, or go on from `so_far`, its partial result.
 
     `coming`: jobs that will probably come next; their operands are drawn meanwhile. `simple_first`: give a
-    first
-    answer by the simple kernel and stop: the planned one's code is still being compiled.
+    first answer by the simple kernel and stop: the planned one's code is still being compiled.
     """
 
     run: int

@@ -58,8 +58,7 @@ SLOT_S = 4.0
 MOST_WAITING = 200
 RESULT_BYTES = 64 << 20
 """The most bytes of results to be fetched, and of those that answer equal jobs. Results that nobody fetched
-for
-longest go first: a page asks twice a second.
+for longest go first: a page asks twice a second.
 """
 _LEAST_BYTES = 1 << 10
 
@@ -133,10 +132,8 @@ class WorkerQueue:
     """One worker a launcher, all fed from one queue. Thread-safe; a worker ends with this process.
 
     A job equal to one that waits or runs shares its result; one equal to an answered one gets that answer. A
-    session
-    has at most one waiting job: a newer one takes its place. A session that is not present for a while gives
-    its
-    jobs up. A worker starts with its first job; with `is_eager` at once, and it warms up.
+    session has at most one waiting job: a newer one takes its place. A session that is not present for a
+    while gives its jobs up. A worker starts with its first job; with `is_eager` at once, and it warms up.
     """
 
     def __init__(
@@ -189,8 +186,7 @@ class WorkerQueue:
         """Queue a job for a session; a job that this session waits for already gives the same ticket.
 
         An answered job has its answer at once, unless it is to be measured `again`. A job too large, or one
-        too many,
-        is refused: the ticket says why.
+        too many, is refused: the ticket says why.
         """
         with self._changed:
             run = next((run for run in self._active + self._waiting if run.job == job and run.claims), None)
@@ -376,8 +372,7 @@ class WorkerQueue:
 
     def _pace_s(self, session: str) -> float | None:
         """Count a job of a session, by a bucket that fills at the allowed pace. For one too many, return the
-        seconds
-        until the next one may come.
+        seconds until the next one may come.
         """
         now, each_s = self.clock(), _MINUTE_S / self._pace
         full_at = max(self._full_at.get(session, now), now) + each_s
@@ -489,8 +484,7 @@ class WorkerQueue:
 
     def _withdraw_waiting(self, session: str, *, keep: Run | None) -> float | None:
         """Give up the session's waiting ticket, except on `keep`. Returns `waiting_since` of its run, for the
-        next
-        one, if no other session shares it.
+        next one, if no other session shares it.
         """
         waiting_since = None
         for run in [run for run in self._waiting if run is not keep]:

@@ -2,8 +2,7 @@
 
 With a NODE, a worker on that node: messages pass in both directions, over these pipes and Ray. Without, it
 prints the nodes as a line of JSON whenever they change. It ends when its stdin closes; Ray then ends the
-actor.
-ENGINE is module:function, for tests.
+actor. ENGINE is module:function, for tests.
 """
 
 import json
