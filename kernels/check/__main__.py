@@ -24,7 +24,7 @@ from typing import NoReturn
 from kernels.check.machine import Machine
 from kernels.check.render import markdown, parts
 from kernels.check.report import CheckJob, Facts, Report, document
-from kernels.check.run import Ahead, Plan, Progress, Watch, given_up, run
+from kernels.check.run import Ahead, Plan, Watch, given_up, run
 from kernels.check.soak import CASES, soak_jobs, soak_steps
 from kernels.check.steps import Step, check_steps
 from kernels.compiled import use_compiled
@@ -217,20 +217,17 @@ def _run(
             steps = plan if options.soak is None else soak
             helped, early = partial(Ahead, processes=_processes(options), early=early), None
             with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports) as watch:
-                report = run(job, machine, plan=steps, progress=_telling(bar, watch), helped=helped)
+
+                def tell(at: float, note: str, so_far: Report, bar: Bar = bar, watch: Watch = watch) -> None:
+                    watch.hear(so_far)
+                    bar.draw(at, note)
+
+                report = run(job, machine, plan=steps, progress=tell, helped=helped)
             _add(options, reports, report)
             if not report.finished:
                 return
             if time.monotonic() >= until:
                 break
-
-
-def _telling(bar: Bar, watch: Watch) -> Progress:
-    def tell(done: float, note: str, so_far: Report) -> None:
-        watch.hear(so_far)
-        bar.draw(done, note)
-
-    return tell
 
 
 def _add(options: argparse.Namespace, reports: list[Report], report: Report) -> None:
@@ -252,25 +249,18 @@ def _watch(options: argparse.Namespace, reports: list[Report]) -> Watch:
 
 
 def _end(options: argparse.Namespace, reports: Sequence[Report]) -> int:
-    """Write the reports. Returns the exit code of the command."""
+    """Write the reports, each file as a whole or not at all. Returns the exit code of the command."""
+    texts = {options.json: document, options.markdown: lambda reports: "\n".join(map(markdown, reports))}
     try:
-        _write(options, reports)
+        for name, text_of in texts.items():
+            if name == _STDOUT:
+                print(text_of(reports), end="", flush=True)
+            elif name is not None:
+                replace_file(Path(name), text_of(reports).encode())
     except OSError as error:
         print(f"kernels.check: the report could not be written: {error}", file=sys.stderr)
         return 1
     return exit_code(reports)
-
-
-def _write(options: argparse.Namespace, reports: Sequence[Report]) -> None:
-    texts = {
-        options.json: lambda: document(reports),
-        options.markdown: lambda: "\n".join(map(markdown, reports)),
-    }
-    for name, text in texts.items():
-        if name == _STDOUT:
-            print(text(), end="", flush=True)
-        elif name is not None:
-            replace_file(Path(name), text().encode())
 
 
 if __name__ == "__main__":

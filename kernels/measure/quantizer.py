@@ -1,7 +1,7 @@
 """Time one quantizer on this process's GPU, in turns with a copy and with torch.compile."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -85,29 +85,25 @@ def ours(job: QuantizerJob) -> Run:
             return quantize_both(inputs[0], *operands, seeds=seeds, history=history)
         return quantize(inputs[0], operands[0], seed=seeds[0], history=history)
 
-    options = {"seeds": seeds, "history": history}
-    match job.kernel:
-        case QuantizerKernel.QUANTIZE:
-            return quantized
-        case QuantizerKernel.SWIGLU:
-            return lambda inputs: swiglu_quantize(*inputs, operands, **options)
-        case QuantizerKernel.SWIGLU_BACKWARD:
-            return lambda inputs: swiglu_backward_quantize(*inputs, operands, **options)
-        case QuantizerKernel.RMS_NORM:
-            return lambda inputs: rms_norm_quantize(*inputs, operands, eps=EPS, **options)
+    if job.kernel is QuantizerKernel.QUANTIZE:
+        return quantized
+    fused = _FUSED[job.kernel]
+    return lambda inputs: fused(*inputs, operands, seeds=seeds, history=history)
 
 
 def apart(job: QuantizerJob) -> Run | None:
     """Our kernel for the result in bf16, then its quantizer; None where there is nothing to compute."""
     if job.kernel is QuantizerKernel.QUANTIZE:
         return None
-    plain = {
-        QuantizerKernel.SWIGLU: lambda inputs: swiglu_quantize(*inputs, [None]),
-        QuantizerKernel.SWIGLU_BACKWARD: lambda inputs: swiglu_backward_quantize(*inputs, [None]),
-        QuantizerKernel.RMS_NORM: lambda inputs: rms_norm_quantize(*inputs, [None], eps=EPS),
-    }[job.kernel]
-    then = ours(job.without_kernel)
-    return lambda inputs: then(plain(inputs))
+    plain, then = _FUSED[job.kernel], ours(job.without_kernel)
+    return lambda inputs: then(plain(*inputs, [None]))
+
+
+_FUSED = {
+    QuantizerKernel.SWIGLU: swiglu_quantize,
+    QuantizerKernel.SWIGLU_BACKWARD: swiglu_backward_quantize,
+    QuantizerKernel.RMS_NORM: partial(rms_norm_quantize, eps=EPS),
+}
 
 
 def operations(job: QuantizerJob) -> Callable[..., list[TorchCopy | None]]:

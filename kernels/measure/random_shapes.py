@@ -21,47 +21,48 @@ _ONE_IN = 50
 _MOST_BESIDE = 8_192
 
 # (in, out) of the linear layers of models, from each model's config.json.
-_LLAMA_3 = (
-    (4096, 6144),  # 8B: query, key and value
-    (4096, 4096),
-    (4096, 28672),  # gate and up
-    (14336, 4096),
-    (8192, 10240),  # 70B
-    (8192, 8192),
-    (8192, 57344),
-    (28672, 8192),
+MODELS = (
+    (  # Llama 3
+        (4096, 6144),  # 8B: query, key and value
+        (4096, 4096),
+        (4096, 28672),  # gate and up
+        (14336, 4096),
+        (8192, 10240),  # 70B
+        (8192, 8192),
+        (8192, 57344),
+        (28672, 8192),
+    ),
+    (  # DeepSeek-V3
+        (7168, 1536),  # query, compressed
+        (1536, 24576),
+        (7168, 576),  # key and value, compressed
+        (512, 32768),
+        (16384, 7168),
+        (7168, 36864),  # gate and up of a dense layer
+        (18432, 7168),
+        (7168, 4096),  # gate and up of an expert
+        (2048, 7168),
+    ),
+    (  # Qwen3
+        (4096, 6144),  # 8B
+        (4096, 24576),
+        (12288, 4096),
+        (5120, 10240),  # 32B
+        (8192, 5120),
+        (5120, 51200),
+        (25600, 5120),
+    ),
+    (  # Qwen3 MoE
+        (2048, 5120),  # 30B-A3B
+        (4096, 2048),
+        (2048, 1536),  # gate and up of an expert
+        (768, 2048),
+        (4096, 9216),  # 235B-A22B
+        (8192, 4096),
+        (4096, 3072),
+        (1536, 4096),
+    ),
 )
-_DEEPSEEK_V3 = (
-    (7168, 1536),  # query, compressed
-    (1536, 24576),
-    (7168, 576),  # key and value, compressed
-    (512, 32768),
-    (16384, 7168),
-    (7168, 36864),  # gate and up of a dense layer
-    (18432, 7168),
-    (7168, 4096),  # gate and up of an expert
-    (2048, 7168),
-)
-_QWEN_3 = (
-    (4096, 6144),  # 8B
-    (4096, 24576),
-    (12288, 4096),
-    (5120, 10240),  # 32B
-    (8192, 5120),
-    (5120, 51200),
-    (25600, 5120),
-)
-_QWEN_3_MOE = (
-    (2048, 5120),  # 30B-A3B
-    (4096, 2048),
-    (2048, 1536),  # gate and up of an expert
-    (768, 2048),
-    (4096, 9216),  # 235B-A22B
-    (8192, 4096),
-    (4096, 3072),
-    (1536, 4096),
-)
-MODELS = (_LLAMA_3, _DEEPSEEK_V3, _QWEN_3, _QWEN_3_MOE)
 
 
 def draw_shapes(count: int, seed: int) -> tuple[LayerShape, ...]:
