@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pages.kit.in_code.texts import FOLDER, RECORDED
+from pages.kit.in_code.texts import FOLDER, RECORDINGS
 from tests.peers.binding import used
 from tests.peers.every_text import python_of
 from tests.peers.signatures import Wheel
@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"the folder of the wheels is needed, got: {' '.join(arguments) or 'nothing'}\n")
         return 2
     missing = recorded = 0
-    for library, package in RECORDED.items():
+    for library, package in RECORDINGS.items():
         wheels = sorted(Path(arguments[0]).glob(f"{package}-*.whl"))
         if not wheels:
             sys.stdout.write(f"{library}: no wheel {package}-*.whl in this folder\n")

@@ -7,19 +7,21 @@ from importlib import import_module
 
 import pytest
 
-from pages.kit.in_code.texts import FOLDER, INSTALLED, RECORDED, checked_words
+from pages.kit.in_code.texts import FOLDER, PACKAGES, RECORDINGS, checked_words
 from tests.peers.binding import bound_to, faults, used
 from tests.peers.every_text import of_recipes, python_of, written
 from tests.peers.signatures import Wheel
 
-IN_FILES = {library: json.loads((FOLDER / f"{name}.json").read_text()) for library, name in RECORDED.items()}
+IN_FILES = {
+    library: json.loads((FOLDER / f"{name}.json").read_text()) for library, name in RECORDINGS.items()
+}
 
 
-@pytest.mark.parametrize("library", RECORDED)
+@pytest.mark.parametrize("library", RECORDINGS)
 def test_every_call_binds_to_the_recorded_signatures(library) -> None:
     texts = python_of(library)
     assert texts
-    package, names = RECORDED[library], IN_FILES[library]["names"]
+    package, names = RECORDINGS[library], IN_FILES[library]["names"]
     wrong = {name: found for name, text in texts.items() if (found := faults(text, package, names))}
     assert wrong == {}
     every = {dotted for text in texts.values() for dotted, _ in used(text, package)}
@@ -75,7 +77,7 @@ def test_the_page_names_the_release_that_was_recorded() -> None:
 
 
 def test_every_text_names_a_library_whose_texts_are_checked() -> None:
-    known = {*RECORDED, *INSTALLED, "This project"}
+    known = {*RECORDINGS, *PACKAGES, "This project"}
     assert {text.library for _, text in written()} <= known
     assert {one.library for _, one in of_recipes()} <= known
 
