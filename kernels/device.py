@@ -27,7 +27,7 @@ _KHZ_A_MHZ = 1e3
 
 
 COMPILE_OPTIONS = {"enable_fp_fusion": False}
-"""A product and a sum round once only in `tl.fma`. Triton 3.10 changes the default."""
+"""Only `tl.fma` rounds a product and a sum once. Triton 3.10 changes the default."""
 
 KNOWN_TRITONS = ((3, 6), (3, 9))
 """The first and the last Triton for the kernels in Gluon, which is experimental and changes.
@@ -268,7 +268,6 @@ def slowed(triton: tuple[int, int], capability: tuple[int, int] | None) -> str:
 
 
 def amd_refusal(name: str, architecture: str, hip: str) -> str:
-    """A sentence on why nothing runs on an AMD GPU."""
     own, here = FORMATS["e4m3fnuz"], FORMATS["e4m3"]
     return (
         f"{name} is an AMD GPU ({architecture or 'ROCm'} {hip}): the FP8 "

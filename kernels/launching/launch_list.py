@@ -90,8 +90,6 @@ class Operation:
 
 @dataclass(frozen=True)
 class Clear:
-    """Write zeros."""
-
     source: Address
     bytes: int
 

@@ -14,7 +14,6 @@ from kernels.quantize.facts import FP32
 from kernels.quantize.scales import reciprocal_of, stored_scale
 
 SIDE_BY_SIDE = tl.constexpr(plan.SIDE_BY_SIDE)
-"""Numbers of 16 bits that a thread loads at once."""
 WORD = tl.constexpr(FP32.bits)
 
 

@@ -38,9 +38,8 @@ from kernels.quantize.facts import FP32
 from kernels.quantize.facts import WHOLE_NUMBERS as FIRST_WHOLE
 
 WHOLE_NUMBERS = tl.constexpr(FIRST_WHOLE)
-"""2**23: from here to 2**24, fp32 numbers are 1 apart."""
 SIGNED_NUMBERS = tl.constexpr(1.5 * (1 << FP32.mantissa_bits))
-"""The middle of that range, to add numbers of both signs to."""
+"""The middle of the range from 2**23 to 2**24, to add numbers of both signs to."""
 RANDOM_BITS = tl.constexpr(BITS_EACH)
 EACH = tl.constexpr(WORDS * FP32_BITS.value // BITS_EACH)
 """Elements along K that one counter serves."""
@@ -59,7 +58,6 @@ ONE_LOWER = tl.constexpr(
 """PTX for four bytes: a byte with its lower seven bits set becomes one less."""
 LONGEST_SHIFT = tl.constexpr(FP32.bits - 1)
 TOWARD_ZERO = tl.constexpr("fma.rz.f32 $0, $1, $2, $3;")
-"""PTX for a · b + c, rounded toward zero."""
 
 
 @triton.jit
@@ -143,7 +141,6 @@ def _binades(q, ELEMENT: tl.constexpr):
 
 @triton.jit
 def _size(q, ELEMENT: tl.constexpr):
-    """float32: |q|, at most the largest value."""
     size = tl.abs(q)
     if not ELEMENT.in_range:
         size = tl.minimum(size, fp32(ELEMENT.max_bits))

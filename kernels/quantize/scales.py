@@ -123,7 +123,6 @@ def outer_scale(outer_amax_bits, RULE: tl.constexpr):
 
 @triton.jit
 def effective_scale(scale, outer_amax_bits, RULE: tl.constexpr):
-    """float32: fl32(scale · outer scale)."""
     if RULE.outer != "":
         scale *= outer_scale(outer_amax_bits, RULE)
     return scale
@@ -155,7 +154,6 @@ def reciprocal_of(scale, RULE: tl.constexpr):
 
 @triton.jit
 def scale_codes(scale, RULE: tl.constexpr):
-    """uint8: codes of stored scales."""
     bits = float_bits(scale)
     if not RULE.zero:
         codes = bits >> FP32_MANTISSA  # e8m0's code is the exponent field, 255 for NaN

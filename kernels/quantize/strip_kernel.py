@@ -177,7 +177,6 @@ def strip_kernel(
 
 @gluon.jit
 def _rooms(count: gl.constexpr, STRIP: gl.constexpr, WORDS: gl.constexpr, LAYOUT: gl.constexpr):
-    """Separate shared memory for `count` strips."""
     rooms = ()
     for _ in gl.static_range(count):
         rooms = rooms + (gl.allocate_shared_memory(gl.int32, [STRIP, WORDS], LAYOUT),)
