@@ -1,4 +1,4 @@
-"""Cores and memory of this machine that a process may use."""
+"""Cores and memory that this process may use, and the number of processes that compile beside it."""
 
 import os
 from math import ceil
@@ -6,6 +6,11 @@ from pathlib import Path
 
 CONTAINER = Path("/sys/fs/cgroup")
 """Limits of this process's container."""
+_MOST, _FEW_CORES = 15, 2
+_PROCESS_BYTES = 1 << 30
+"""Host memory of a process, rounded up: torch, Triton, and zeros of the largest operands."""
+_SHARE = 2
+"""Half of the free memory is left to others."""
 
 
 def cores(container: Path = CONTAINER) -> int:
@@ -44,3 +49,20 @@ def _bytes(path: Path, name: str) -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith(f"{name} ")), 0)
+
+
+def processes_beside_app(gpus: int) -> int:
+    """Processes for all cores but one for the pages and one a worker, within memory; at least one.
+
+    A class on a cold server waits for them; on a warm one they sleep.
+    """
+    return max(1, _processes(1 + gpus))
+
+
+def processes_beside_check() -> int:
+    """Processes for all cores but one, within memory; none on a machine of two."""
+    return _processes(1) if cores() > _FEW_CORES else 0
+
+
+def _processes(others: int) -> int:
+    return max(0, min(_MOST, cores() - others, free_bytes() // _SHARE // _PROCESS_BYTES))

@@ -23,7 +23,6 @@ from typing import Any
 from loky.backend import get_context
 from pebble import ProcessExpired, ProcessPool
 
-from kernels.cores import cores, free_bytes
 from kernels.device import Device, DeviceKind, Unsupported, compile_for, compiles_only, current_device
 from kernels.faults import first_line
 from kernels.gemm.blocks import Blocks
@@ -320,27 +319,3 @@ def launch_layer(recipe: str, in_: int, out: int, tokens: int) -> None:
     layer = Float8Linear(in_, out, bias=False, device=where, recipe=recipe_of(recipe))
     x, dy = (torch.zeros(tokens, width, dtype=torch.bfloat16, device=where) for width in (in_, out))
     layer(x.requires_grad_()).backward(dy)
-
-
-_MOST, _FEW_CORES = 15, 2
-_PROCESS_BYTES = 1 << 30
-"""Host memory of a process, rounded up: torch, Triton, and zeros of the largest operands."""
-_SHARE = 2
-"""Half of the free memory is left to others."""
-
-
-def processes_beside_app(gpus: int) -> int:
-    """Processes for all cores but one for the pages and one a worker, within memory; at least one.
-
-    A class on a cold server waits for them; on a warm one they sleep.
-    """
-    return max(1, _processes(1 + gpus))
-
-
-def processes_beside_check() -> int:
-    """Processes for all cores but one, within memory; none on a machine of two."""
-    return _processes(1) if cores() > _FEW_CORES else 0
-
-
-def _processes(others: int) -> int:
-    return max(0, min(_MOST, cores() - others, free_bytes() // _SHARE // _PROCESS_BYTES))

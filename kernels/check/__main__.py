@@ -28,12 +28,13 @@ from kernels.check.run import Ahead, Plan, Watch, given_up, run
 from kernels.check.soak import CASES, soak_jobs, soak_steps
 from kernels.check.steps import Step, check_steps
 from kernels.compiled import use_compiled
+from kernels.cores import processes_beside_check
 from kernels.device import missing_package
 from kernels.files import replace_file
 from kernels.measure.jobs import MAX_SEED
 from kernels.nvml import driver
 from kernels.paths import TOP
-from kernels.precompile import Precompile, processes_beside_check
+from kernels.precompile import Precompile
 from kernels.progress import Bar
 from kernels.text_table import show
 from kernels.typed import check_whole, from_data

@@ -13,7 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kernels import precompile as precompiles
+from kernels import cores as machine
+from kernels.cores import processes_beside_app, processes_beside_check
 from kernels.device import HOPPER, current_device
 from kernels.launching import launch as launches
 from kernels.measure.jobs import GemmJob
@@ -24,8 +25,6 @@ from kernels.precompile import (
     codes_beside,
     codes_of,
     launch_layer,
-    processes_beside_app,
-    processes_beside_check,
 )
 from kernels.train.job import HEAD, ON_CPU, VOCABULARY
 from kernels.train.step import this_place
@@ -246,13 +245,13 @@ GIB = 1 << 30
     ],
 )
 def test_a_check_leaves_a_core_and_half_of_the_memory(monkeypatch, cores, free, count):
-    monkeypatch.setattr(precompiles, "cores", lambda: cores)
-    monkeypatch.setattr(precompiles, "free_bytes", lambda: free)
+    monkeypatch.setattr(machine, "cores", lambda: cores)
+    monkeypatch.setattr(machine, "free_bytes", lambda: free)
     assert processes_beside_check() == count
 
 
 @pytest.mark.parametrize(("gpus", "cores", "count"), [(1, 2, 1), (1, 16, 14), (1, 99, 15), (8, 16, 7)])
 def test_the_app_leaves_a_core_to_the_pages_and_one_to_each_worker(monkeypatch, gpus, cores, count):
-    monkeypatch.setattr(precompiles, "cores", lambda: cores)
-    monkeypatch.setattr(precompiles, "free_bytes", lambda: 64 * GIB)
+    monkeypatch.setattr(machine, "cores", lambda: cores)
+    monkeypatch.setattr(machine, "free_bytes", lambda: 64 * GIB)
     assert processes_beside_app(gpus) == count

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
+from kernels.cores import processes_beside_app
 from kernels.measure.jobs import Allowance, GemmJob
-from kernels.precompile import precompile, processes_beside_app
+from kernels.precompile import precompile
 from kernels.worker.jobs import Done, Failed, Final, Running, Stopped, Ticket, Waiting
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.worker import launchers, visible_gpus

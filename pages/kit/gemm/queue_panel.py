@@ -15,9 +15,10 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from kernels.compiled import use_compiled
+from kernels.cores import processes_beside_app
 from kernels.measure.jobs import Allowance
 from kernels.measure.rows import Row
-from kernels.precompile import precompile, processes_beside_app
+from kernels.precompile import precompile
 from kernels.train.variants import VARIANTS
 from kernels.worker.cluster.hosts import CLUSTER_VARIABLE, Follower
 from kernels.worker.jobs import (
