@@ -48,7 +48,7 @@ class Llama:
     vocabulary: int = 24_000
 
     def model(self, device: torch.device) -> nn.Module:
-        """Raises Unsupported if transformers is not installed."""
+        """A new model in bf16. Raises Unsupported if transformers is not installed."""
         try:
             from transformers import LlamaConfig, LlamaForCausalLM
         except ImportError as error:

@@ -12,8 +12,8 @@ from torch import nn
 from fp8core.recipes import Recipe
 from kernels.device import Unsupported
 from kernels.layer.function import PLAIN, run, weight_copies
-from kernels.layer.plan import MOST_RECIPES, layer_plan
-from kernels.layer.steps import Copies, HeldBytes, LinearSteps, cast, held_bytes, steps_of
+from kernels.layer.plan import MOST_RECIPES
+from kernels.layer.steps import Copies, HeldBytes, Steps, cast, held_bytes, steps_of
 
 _DTYPES = (torch.bfloat16, torch.float16, torch.float32)
 
@@ -40,24 +40,18 @@ def linear(
     return add_bias(run(steps, x, (w,)), bias)
 
 
-_STEPS: dict[tuple[str, bool], LinearSteps] = {}
+_STEPS: dict[tuple[str, bool], Steps] = {}
 """Steps of `linear` by key: torch.compile does not trace how they are made."""
 
 
 @torch.compiler.assume_constant_result
 def _key(recipe: str | Recipe, emulate: bool) -> str:
     """Put the steps into _STEPS, and return their key."""
-    steps = linear_steps(recipe, emulate)
+    steps = steps_of(recipe, emulate, 1)
     if len(_STEPS) >= MOST_RECIPES:
         _STEPS.clear()
     _STEPS[steps.plan.key, emulate] = steps
     return steps.plan.key
-
-
-def linear_steps(recipe: str | Recipe, emulate: bool) -> LinearSteps:
-    steps = steps_of(layer_plan(recipe, emulate).key, bool(emulate), 1)
-    assert isinstance(steps, LinearSteps), "one layer's"
-    return steps
 
 
 def add_bias(y: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
@@ -92,7 +86,7 @@ class Float8Linear(nn.Linear):
     A weight that is a DTensor is multiplied in shards, with scales of their own.
     """
 
-    steps: LinearSteps
+    steps: Steps
 
     def __init__(
         self,
@@ -105,7 +99,7 @@ class Float8Linear(nn.Linear):
         recipe: str | Recipe = "deepseek_v3",
         emulate: bool = False,
     ) -> None:
-        steps = linear_steps(recipe, emulate)
+        steps = steps_of(recipe, emulate, 1)
         super().__init__(in_features, out_features, bias, device, dtype)
         self._set_steps(steps)
 
@@ -116,13 +110,13 @@ class Float8Linear(nn.Linear):
         """A layer that shares the parameters, hooks and mode of another."""
         if not isinstance(layer, nn.Linear):
             raise ValueError(f"a Float8Linear is made of an nn.Linear, got {type(layer).__name__}")
-        steps = linear_steps(recipe, emulate)
+        steps = steps_of(recipe, emulate, 1)
         other = cls.__new__(cls)
         other.__dict__.update({name: copy(value) for name, value in layer.__dict__.items()})
         other._set_steps(steps)
         return other
 
-    def _set_steps(self, steps: LinearSteps) -> None:
+    def _set_steps(self, steps: Steps) -> None:
         self.steps = steps
         self._w_copies: Copies | None = None
 
@@ -177,4 +171,4 @@ class Float8Linear(nn.Linear):
         """Another process does not know a recipe of one's own yet."""
         super().__setstate__(state)
         plan = self.steps.plan
-        self.steps = linear_steps(plan.recipe, plan.emulate)
+        self.steps = steps_of(plan.recipe, plan.emulate, 1)

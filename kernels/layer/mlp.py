@@ -47,8 +47,7 @@ class SwigluMlp(nn.Module):
         self.down = Float8Linear(
             hidden_features, in_features, False, device, dtype, recipe=recipe, emulate=emulate
         )
-        plan = self.gate_up.steps.plan
-        self.steps = steps_of(plan.key, plan.emulate, 2)
+        self.steps = steps_of(recipe, emulate, 2)
 
     @classmethod
     def from_linears(

@@ -48,7 +48,7 @@ class Reading:
 
 
 Readings = tuple[Reading, Reading]
-"""In the order of matmuls."""
+"""A tensor's readings, in the order of matmuls."""
 
 
 @dataclass(frozen=True, kw_only=True)

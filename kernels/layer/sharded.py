@@ -13,11 +13,11 @@ from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Sha
 
 from kernels.layer.float8_linear import add_bias, check_operands
 from kernels.layer.function import run
-from kernels.layer.steps import LinearSteps
+from kernels.layer.steps import Steps
 
 
-def run_on_shards(steps: LinearSteps, x: torch.Tensor, weight: DTensor, bias: torch.Tensor | None) -> DTensor:
-    """Raises ValueError for a plain x and for an odd split."""
+def run_on_shards(steps: Steps, x: torch.Tensor, weight: DTensor, bias: torch.Tensor | None) -> DTensor:
+    """y of x and a weight [out, in] in shards. Raises ValueError for a plain x and for an odd split."""
     if not isinstance(x, DTensor):
         raise ValueError(
             f"the weight is a DTensor ({weight.placements}) and x is a plain tensor: parallelize the layer "

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 
 from fp8core.checks import whole
+from fp8core.recipes import Recipe
 from kernels.launching.launch import converted
 from kernels.layer.calls import SHAPES, Calls, Parts, Seeds, shapes_of
 from kernels.layer.plan import MOST_RECIPES, PLACES, LayerPlan, Product, Readings, layer_plan
@@ -144,10 +145,18 @@ class MlpSteps:
 Steps = LinearSteps | MlpSteps
 
 
-@lru_cache(maxsize=MOST_RECIPES)
-def steps_of(recipe: str, emulate: bool, layers: int) -> Steps:
-    """Equal steps are one object, cheap as a key. layers: 2 for a SwigluMlp."""
+def steps_of(recipe: str | Recipe, emulate: bool, layers: int) -> Steps:
+    """Steps of a linear layer, or of a SwigluMlp with two. Equal ones are one object, cheap as a key.
+
+    Raises as layer_plan.
+    """
     plan = layer_plan(recipe, emulate)
+    return _steps(plan.key, plan.emulate, layers)
+
+
+@lru_cache(maxsize=MOST_RECIPES)
+def _steps(key: str, emulate: bool, layers: int) -> Steps:
+    plan = layer_plan(key, emulate)
     return LinearSteps(plan) if layers == 1 else MlpSteps(plan)
 
 

@@ -134,7 +134,7 @@ class TrainJob:
 
     @property
     def recipe_data(self) -> Recipe | None:
-        """None for bf16."""
+        """The recipe; None for bf16."""
         return recipe_of(self.recipe)
 
     @property

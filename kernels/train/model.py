@@ -83,7 +83,7 @@ class Decoder(nn.Module):
             parameter.copy_(torch.randn(parameter.shape, generator=dice) * std)
 
     def linears(self) -> dict[str, nn.Linear]:
-        """By name, such as "0.qkv", the head last."""
+        """Layers by name, such as "0.qkv", the head last."""
         layers = {
             f"{number}.{name}": layer
             for number, block in enumerate(self.blocks)

@@ -15,7 +15,7 @@ from kernels.train.job import TrainJob
 from kernels.typed import Count, Positive
 
 Number = float | None
-"""None if it is not finite, which JSON cannot hold."""
+"""A measured number; None if it is not finite, which JSON cannot hold."""
 
 
 def rounded(x: SupportsFloat, digits: int = 4) -> Number:

@@ -47,7 +47,7 @@ def session(options: argparse.Namespace, place: Place, jobs: Sequence[TrainJob])
 
 
 def _with_steps(jobs: Sequence[TrainJob], place: Place, text: Text, seconds: float) -> list[TrainJob]:
-    """A pilot finds the steps of jobs without."""
+    """The jobs with their steps, by a pilot."""
     kinds = list(dict.fromkeys(replace(job, seed=0) for job in jobs))
     paces: dict[TrainJob, Pace] = {}
     with Bar("pilot") as bar:
@@ -59,7 +59,7 @@ def _with_steps(jobs: Sequence[TrainJob], place: Place, text: Text, seconds: flo
 
 
 def _run(trainer: Trainer, title: str, tensors: Path | None, *, with_statistics: bool) -> TrainRow:
-    """`tensors`: the folder for crops."""
+    """One run; `tensors`: the folder for crops."""
     course = Course(steps=trainer.job.steps)
     save_at = () if tensors is None else tensor_steps(course.steps)
     looks = Looks.over(course.steps, with_statistics=with_statistics, others=save_at)

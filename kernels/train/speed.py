@@ -26,7 +26,7 @@ _HEADER = ("model", "recipe", "ms a step", "kB/s", "× compiled bf16 loop", "qua
 
 
 def speeds(names: Iterable[str], models: Iterable[str], place: Place, text_: Text) -> Iterator[Speed]:
-    """Raises Unsupported without a GPU."""
+    """Times of steps. Raises Unsupported without a GPU."""
     if place.emulate:
         raise Unsupported("times of a step are a GPU's, and there is none here")
     names = list(names)

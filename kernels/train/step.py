@@ -124,7 +124,7 @@ class Trainer:
 
     @property
     def _generator(self) -> torch.Generator:
-        """It draws the bits of stochastic rounding."""
+        """torch's generator, which draws the bits of stochastic rounding."""
         if self.device.type != "cuda":
             return torch.default_generator
         return torch.cuda.default_generators[self.device.index or 0]
@@ -143,7 +143,7 @@ class Trainer:
         return [*(each.clone() for each in self._carried), self._generator.get_state()]
 
     def restore(self, state: Sequence[torch.Tensor]) -> None:
-        """Raises ValueError for another model's state."""
+        """Take a state. Raises ValueError for another model's."""
         *tensors, generator = state
         if [each.shape for each in tensors] != [each.shape for each in self._carried]:
             raise ValueError("this state is of another model")
@@ -234,7 +234,7 @@ class Trainer:
         self._at.add_(1)
 
     def _replay(self, name: str, work: Callable[[], Any]) -> None:
-        """On a GPU, the first call captures a graph."""
+        """Do work, on a GPU by a graph from the first call."""
         if self.device.type != "cuda":
             work()
             return
@@ -243,7 +243,7 @@ class Trainer:
         self._graphs[name].replay()
 
     def _captured(self, work: Callable[[], Any]) -> torch.cuda.CUDAGraph:
-        """No state changes."""
+        """A graph of work. No state changes."""
         changed = [*self._carried, self._at, self._held_loss, self._rate]
         before = [each.clone() for each in changed]
         random = self._generator.get_state()

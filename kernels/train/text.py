@@ -35,7 +35,7 @@ class Text:
 
 @cache
 def installed_text(package: str = PACKAGE) -> Text:
-    """Raises ValueError for a package that is not installed."""
+    """Sources of a package. Raises ValueError if it is not installed."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise ValueError(f"the text is the sources of {package}, which is not installed here")

@@ -158,4 +158,4 @@ VARIANTS = {
         ),
     )
 }
-"""Those that break come first."""
+"""Changes by name; breaking ones come first."""

@@ -23,7 +23,7 @@ _FITS = (Fit.NEAREST, Fit.ROUND_UP)
 
 
 class Cast(NamedTuple):
-    """mn, k: extents of a tile, 0 for a whole dim."""
+    """Extents of a tile (mn, k) are 0 for a whole dim."""
 
     mn: int
     k: int
@@ -43,7 +43,7 @@ class TorchCopy(NamedTuple):
 
 
 def _cast_of(reading: Reading) -> Cast | None:
-    """None for bf16. Raises Unsupported for formats and rules unknown to torch."""
+    """The cast of a reading; None for bf16. Raises Unsupported for formats and rules unknown to torch."""
     operand = reading.operand
     if operand is None:
         return None
