@@ -6,7 +6,7 @@ Exit codes: 0 no bit differs, 1 one does, 2 bad arguments or no Hopper GPU.
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernels.faults import first_line, triton_errors
@@ -31,28 +31,27 @@ from kernels.typed import check_whole
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
     operation: str
-    outputs: int = 0
-    mismatches: int = 0
-    first: str = ""
-    refused: str = ""
+    outputs: int
+    mismatches: int
+    first: str
+    refused: str
 
 
 def compare(operation: Operation, outputs: int, seed: int) -> Comparison:
     """Run an operation until it gave `outputs` results, and count those that differ from the model."""
-    row = Comparison(operation=operation.name)
+    total = mismatches = 0
+    first = refused = ""
     for case in cases(operation, outputs, seed):
         try:
             result = operation.run(case)
         except (RuntimeError, ValueError, NotImplementedError, *triton_errors()) as error:
-            return replace(row, refused=first_line(error))
-        count, first = difference(case.title, result, predict(operation, case))
-        row = replace(
-            row,
-            outputs=row.outputs + result.size,
-            mismatches=row.mismatches + count,
-            first=row.first or first,
-        )
-    return row
+            refused = first_line(error)
+            break
+        count, words = difference(case.title, result, predict(operation, case))
+        total, mismatches, first = total + result.size, mismatches + count, first or words
+    return Comparison(
+        operation=operation.name, outputs=total, mismatches=mismatches, first=first, refused=refused
+    )
 
 
 def recorded_cases(operation: Operation) -> Iterator[tuple[tuple[str, str], Span, Start, int]]:

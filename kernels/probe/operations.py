@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from itertools import cycle, product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,6 +125,7 @@ class Operation:
 
 def operations() -> tuple[Operation, ...]:
     fast, half = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_fp16_sum"]
+    of_torch = {"lengths": (512, 4096), "starts": (Start.ZERO,), "pairs": PAIRS[:-1]}
     return (
         Operation(name="wgmma", title="wgmma, fp32 sum", accumulator=fast, run=_triton()),
         Operation(
@@ -150,19 +152,16 @@ def operations() -> tuple[Operation, ...]:
             title="torch._scaled_mm, fast accumulation",
             accumulator=fast,
             run=_scaled_mm(fast=True),
-            **_OF_TORCH,
+            **of_torch,
         ),
         Operation(
             name="scaled_mm_slow",
             title="torch._scaled_mm, use_fast_accum=False",
             accumulator=ACCUMULATORS["hopper_promoted"],
             run=_scaled_mm(fast=False),
-            **_OF_TORCH,
+            **of_torch,
         ),
     )
-
-
-_OF_TORCH = {"lengths": (512, 4096), "starts": (Start.ZERO,), "pairs": PAIRS[:-1]}
 
 
 def predict(operation: Operation, case: Case) -> NDArray[np.float32]:
@@ -187,13 +186,13 @@ def difference(name: str, result: NDArray[np.float32], predicted: NDArray[np.flo
     return int(bad.sum()), first
 
 
-def cases(operation: Operation, outputs: int, seed: int, shape: tuple[int, int] = SHAPE) -> Iterator[Case]:
+def cases(operation: Operation, outputs: int, seed: int) -> Iterator[Case]:
     """Cases over all lengths, format pairs, spans and starts, with new seeds, up to `outputs` outputs."""
     kinds = product(operation.lengths, operation.pairs, Span, operation.starts)
     for number, (k, pair, span, start) in enumerate(cycle(kinds)):
-        if number * shape[0] * shape[1] >= outputs:
+        if number * prod(SHAPE) >= outputs:
             return
-        yield draw_case(*pair, span, start, (*shape, k), seed + number + 1)
+        yield draw_case(*pair, span, start, (*SHAPE, k), seed + number + 1)
 
 
 def _triton(**constants: int | bool) -> Run:

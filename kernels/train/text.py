@@ -34,20 +34,19 @@ class Text:
 
 
 @cache
-def installed_text(package: str = PACKAGE) -> Text:
-    """Sources of a package. Raises ValueError if it is not installed."""
-    spec = find_spec(package)
+def installed_text() -> Text:
+    """Sources of PACKAGE. Raises ValueError if it is not installed."""
+    spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise ValueError(f"the text is the sources of {package}, which is not installed here")
-    top = Path(spec.submodule_search_locations[0])
-    return folder_text(top, package, version(package))
+        raise ValueError(f"the text is the sources of {PACKAGE}, which is not installed here")
+    return folder_text(Path(spec.submodule_search_locations[0]), PACKAGE, version(PACKAGE))
 
 
 def folder_text(top: Path, name: str, origin: str) -> Text:
     """All .py files below a folder but tests. Raises ValueError for too few."""
     paths = sorted(top.rglob("*.py"), key=lambda path: path.relative_to(top).as_posix())
-    contents = [path.read_bytes() for path in paths if not _is_test(path.relative_to(top))]
-    contents = [each for each in contents if each]
+    every = (path.read_bytes() for path in paths if not _is_test(path.relative_to(top)))
+    contents = [each for each in every if each]
     if len(contents) < ONE_IN:
         raise ValueError(f"a text has at least {ONE_IN} files with something in them, got {len(contents)}")
     testing = contents[ONE_IN - 1 :: ONE_IN]
@@ -87,11 +86,10 @@ def _is_test(path: Path) -> bool:
 
 def check_length(text: Text, sequences: int, length: int) -> None:
     """Raise ValueError if either part of a text is too short for one batch of windows."""
-    needed = {"to learn from": (text.train, length + 1), "held out": (text.held_out, sequences * length + 1)}
-    for part, (part_bytes, least) in needed.items():
-        if len(part_bytes) < least:
+    for name, part, windows in (("to learn from", text.train, 1), ("held out", text.held_out, sequences)):
+        if len(part) < (least := windows * length + 1):
             raise ValueError(
-                f"a text has at least {least:,} bytes {part}, got {len(part_bytes):,} in {text.source.name}"
+                f"a text has at least {least:,} bytes {name}, got {len(part):,} in {text.source.name}"
             )
 
 
