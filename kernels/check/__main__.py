@@ -102,7 +102,6 @@ class _Other:
         self._folder.cleanup()
 
     def reports(self, *, go_on: bool) -> Iterator[Report]:
-        """Its reports at its end: early, unless it may go on. Raises RuntimeError for none."""
         if not go_on:
             self._process.send_signal(signal.SIGINT)
         code = self._process.wait()
@@ -238,8 +237,6 @@ def _add(options: argparse.Namespace, reports: list[Report], report: Report) -> 
 
 
 def _watch(options: argparse.Namespace, reports: list[Report]) -> Watch:
-    """Ends the process if a kernel holds it, with the report so far and its exit code."""
-
     def give_up(report: Report, after_s: float) -> None:
         _add(options, reports, given_up(report, after_s))
         code = _end(options, reports)

@@ -34,7 +34,6 @@ class Machine:
         return torch.cuda.device_count() if torch is not None and torch.cuda.is_available() else 0
 
     def facts(self, device: int) -> Facts:
-        """Facts of one of the GPUs that torch can use, or of a machine without one."""
         torch, torch_error = _imported("torch")
         triton, triton_error = _imported("triton")
         listed, gpus = driver(), self.gpus()
@@ -70,7 +69,6 @@ class Machine:
         import_module("torch").cuda.empty_cache()
 
     def fault(self) -> str:
-        """The GPU's fault after an error, in a line; empty where it still answers."""
         try:
             import_module("torch").cuda.synchronize()
         except RuntimeError as error:

@@ -111,7 +111,6 @@ def codes_of(job: GemmJob, device: Device) -> Iterator[Code]:
 
 
 def _against_bound(sampled: Sampled, device: Device) -> tuple[float, str]:
-    """(largest error over its bound, that output in words)."""
     own, (a, b) = sampled.out, (sampled.a.values(), sampled.b.values())
     truth = a @ b.T
     ratio = np.abs(own - truth) / bound(sampled.plan, a, b, device.capability)

@@ -161,7 +161,6 @@ def compare(
 
 
 def truth_of(operand: Operand, shape: tuple[int, int], name: str, seed: int) -> reference.QuantizedTensor:
-    """A sample quantized by the reference, with the kernel's random bits and history."""
     x, random = sample(name, shape, seed), None
     if operand.spec.is_random:
         bits = random_bits(operand.stored(shape), seed)

@@ -77,7 +77,6 @@ def _yes(ability: Ability) -> str:
 
 
 def markdown(report: Report) -> str:
-    """The report in Markdown, to paste into an issue."""
     text = [f"### FP8 check: {report.facts.gpu or 'no GPU'}", "", closing(report), ""]
     text += ["| | |", "|---|---|"]
     text += [f"| {_cell(what)} | {_cell(value)} |" for what, value in fact_cells(report.facts)]
@@ -93,6 +92,5 @@ def markdown(report: Report) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that stays inside one cell and is no markup."""
     plain = " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")
     return plain.replace("<", "&lt;").replace("_", "\\_").replace("*", "\\*")

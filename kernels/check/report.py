@@ -138,8 +138,6 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """The recorded speed of this GPU model, in the unit of the line's first figure."""
-
     value: float
     gpu: str
     date: str
@@ -170,8 +168,6 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Ability:
-    """An ability of a GPU, or why it lacks it, in a sentence. `title` is the field's term."""
-
     name: str
     title: str
     available: bool

@@ -88,7 +88,6 @@ class Ahead:
             pool.stop()
 
     def _hear(self, *, cache_hit: bool, times: Any, **more: Any) -> None:
-        """Triton's listener."""
         if self._listener is not None:
             self._listener(cache_hit=cache_hit, times=times, **more)
         if not cache_hit:
@@ -298,7 +297,6 @@ def measure(
 
 
 def cut_short(report: Report) -> Report:
-    """The final report of a stopped check."""
     lines = tuple(replace(line, detail=STOPPED) if line.detail == WAITING else line for line in report.lines)
     return replace(report, lines=lines, finished=False)
 

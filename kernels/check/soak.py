@@ -82,7 +82,6 @@ def _step(number: int, job: GemmJob | QuantizerJob, on: str) -> Step:
 
 
 def _tokens(job: GemmJob | QuantizerJob) -> tuple[bool, bool]:
-    """Sort key: few tokens first, and among them sizes that are no multiples of 16."""
     sizes = job.mnk if isinstance(job, GemmJob) else (job.rows, job.columns)
     return min(sizes) > FEW, not any(size % _STEP for size in sizes)
 
@@ -186,7 +185,6 @@ def other_bits(run: Run, launches: int, device: Device) -> int:
 
 
 def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run]:
-    """(fault of the first products, the launch of the GEMM)."""
     import torch
 
     from kernels.check.products import multiply, product_line
@@ -216,7 +214,6 @@ def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run]:
 
 
 def _quantizer_runs(job: QuantizerJob, device: Device) -> tuple[str, Run]:
-    """(difference from the reference, the launch of the quantizer)."""
     from kernels.check.quantizers import SAMPLES, compare
     from kernels.measure import quantizer as peers
     from kernels.quantize import QuantizedTensor

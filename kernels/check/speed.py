@@ -299,7 +299,6 @@ def is_held_by_full_power(gauges: Gauges, facts: Facts) -> bool:
 
 
 def why_slow(gauges: Gauges, facts: Facts) -> str:
-    """A phrase on why a GPU is slow, from its clock and power during the run."""
     reasons = [phrase] if (phrase := held_by(gauges)) else []
     limit, default = gauges.power_limit_w or facts.power_limit_w, facts.default_power_limit_w
     if limit and default and limit < default:

@@ -118,7 +118,6 @@ class Findings:
 
 
 def check_steps(job: CheckJob, facts: Facts, uuid: str) -> tuple[Step, ...]:
-    """Every step of a check; without a GPU, the steps that mean something in Triton's interpreter."""
     matmuls = tuple(MATMULS.values())[: 1 if job.quick else None]
     cases, findings = distinct_gemms(matmuls), Findings(facts, uuid)
     steps = [*_comparisons(matmuls, cases, findings)]

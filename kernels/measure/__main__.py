@@ -16,7 +16,6 @@ MODULES = {
     "tune": "kernels.measure.tune",
     "probe": "kernels.probe.command",
 }
-"""Commands of their own; the others are in kernels.measure.commands."""
 WHAT = (*commands.COMMANDS, *MODULES)
 
 

@@ -58,7 +58,6 @@ _OF_A_GEMM = (
     *("recipe", "matmul", "shape", "shapes", "skinny", "input", "seed", "accumulation", "accumulate"),
     *("cache", "runs", "turn_ms", "settle_ms", "sustained"),
 )
-"""Options that --recorded takes from the recorded rows."""
 _SHAPES = {
     QuantizerKernel.QUANTIZE: (8192, 8192),
     QuantizerKernel.SWIGLU: (4096, 14336),

@@ -165,12 +165,10 @@ class Sample:
         return cls(numbers, *_expanded(operand.outer_scale, outer, operand, rows))
 
     def values(self) -> NDArray[np.float64]:
-        """float64[rows, K]: the operand's values."""
         return self.numbers * np.repeat(self.scale, self.tile_k, 1)[:, : self.numbers.shape[1]]
 
 
 def _decoded(operand: QuantizedTensor, rows: torch.Tensor) -> NDArray[np.float64]:
-    """float64[rows, K]: values of codes, without any scale."""
     packed, bits = operand.operand_bytes[rows].cpu().numpy(), operand.spec.format.packed_bits
     codes = unpack(packed, bits, packed.shape[1] * 8 // bits)
     return operand.spec.format.decode(codes[:, : operand.operand_shape[1]])
@@ -186,7 +184,6 @@ def _expanded(
 
 
 def predictable(plan: GemmPlan, capability: tuple[int, int] | None) -> bool:
-    """True if the models cover this plan on a GPU of this compute capability."""
     return capability == _HOPPER and plan.numerics.arithmetic is not Arithmetic.NATIVE_MX
 
 
@@ -203,7 +200,6 @@ def predict(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
 
 
 def _sum(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
-    """The sum over K, the parts of split-K added first to last."""
     left, right = (_in_order(plan, x.numbers) for x in (a, b))
     k = left.shape[1]
     _, steps = plan.blocks.splits(k)

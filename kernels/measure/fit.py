@@ -1,9 +1,9 @@
 """The fit of the chooser's rates to measured launches: least squares on the logarithm of the time.
 
-Every rate is positive, so the fit is of its logarithm, by Levenberg-Marquardt steps. Each rate is drawn to
-its value before, by part of the measurements behind it: a few launches must not undo thousands. sm_gb_s is
-not fitted: no SM took more from the L2. Launches timed in turns share a clock, so what their residuals have
-in common counts less than their differences, on which a choice among them depends.
+Rates are positive, so their logarithms are fitted, by Levenberg-Marquardt steps. Each rate is drawn to its
+value before, by part of the measurements behind it: a few launches must not undo thousands. sm_gb_s is not
+fitted: no SM took more from the L2. Launches timed in turns share a clock, so what their residuals have in
+common counts less than their differences, on which a choice among them depends.
 """
 
 import json
@@ -81,7 +81,6 @@ class Launches:
         self._together = [rows for rows in together.values() if len(rows) > 1]
 
     def predict_us(self, rates: Rates) -> Vector:
-        """float64[launches]: microseconds by the model."""
         numbers = rates.vectors(self.variants, self.classes)
         return predict_us(self._facts, numbers, rates.shared, *self._orders, self._mnk, self._device)
 

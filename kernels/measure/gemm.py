@@ -69,7 +69,6 @@ class Buffers:
     def of(
         cls, job: GemmJob, plan: GemmPlan, operands: Operands, device: Device, most: int = MAX_SETS
     ) -> "Buffers":
-        """At most `most` sets: a hot job gets enough to exceed the L2, a cold one gets one."""
         count = 1 if job.cache is Cache.COLD else buffer_sets(least_bytes(job, plan), device.l2_bytes)
         sets = [operands] + [operands.copied() for _ in range(min(count, most) - 1)]
         new = torch.zeros if job.into is Into.ACCUMULATE else torch.empty
@@ -202,7 +201,6 @@ def timed(
     between: Callable[[float], None] = lambda done: None,
     loaded: Loaded = lambda by_name: (),
 ) -> dict[str, Timing]:
-    """Times of all contenders, group after group; those of a group take turns."""
     by_name: dict[str, Timing] = {}
     in_all, before = sum(map(len, groups)), 0
     for group in filter(None, groups):
@@ -325,7 +323,6 @@ def _product(job: GemmJob, plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> to
 
 
 def row_of(job: GemmJob, plan: GemmPlan, device: Device, times: Times, **more: Any) -> Row:
-    """The row of a job; `more` has further fields. Raises Impossible."""
     about = {"job": job, "bytes": least_bytes(job, plan), "kernel": plan.title, "plan": plan.record}
     return measured(Row, device, times=times.by_peer, note=times.note, **about, **more)
 
@@ -352,7 +349,6 @@ def measure(
 
 
 def first_answer(work: Work) -> Row:
-    """Errors over some rows of D, and times of a few short turns."""
     job, plan, device, d_errors = work.job, work.plan, work.device, work.errors(FIRST_FLOP)
 
     def between(done: float) -> None:

@@ -69,7 +69,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def host_times(recipes: Sequence[str], matmuls: Sequence[str]) -> Iterator[HostTime]:
-    """Time quantize and gemm of each recipe and matmul, and a layer's step; torch's calls beside them."""
     from kernels.layer import Float8Linear
     from kernels.measure.timing import timing
 

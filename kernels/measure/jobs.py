@@ -75,7 +75,6 @@ class GemmJob:
 
     @classmethod
     def of(cls, recipe: str, matmul: str, shape: "MNK | LayerShape", **fields: Any) -> "GemmJob":
-        """The GEMM of a layer, or of (M, N, K)."""
         m, n, k = MATMULS[matmul].mnk(shape) if isinstance(shape, LayerShape) else shape
         return cls(recipe=recipe, matmul=matmul, m=m, n=n, k=k, **fields)
 
@@ -142,8 +141,7 @@ MNK = tuple[int, int, int]
 
 LAYER = LayerShape(tokens=4096, in_=4096, out=14336)
 CUBE: MNK = (4096, 4096, 4096)
-CHECKED: MNK = (4096, 4096, 7168)
-"""The shape of a sanity check."""
+CHECKED: MNK = (4096, 4096, 7168)  # by a sanity check
 STANDARD: tuple[MNK | LayerShape, ...] = (CHECKED, (8192, 8192, 8192), (4096, 7168, 4096), LAYER)
 SKINNY = tuple(replace(LAYER, tokens=16 << doubling) for doubling in range(5))
 """The same layer at few tokens, as in decoding and in fine-grained experts."""
@@ -170,7 +168,6 @@ class QuantizerKernel(Enum):
 
     @property
     def reads(self) -> float:
-        """bf16 numbers that are read for each quantized number."""
         return _READS[self]
 
 
@@ -334,7 +331,6 @@ class Allowance:
         )
 
     def refusal(self, job: object) -> str | None:
-        """A sentence on why a job is too large for this server; None where it is not."""
         if not isinstance(job, GemmJob):
             return None
         gflop, seconds = job.flop / 1e9, gemm_cost(job).first_s

@@ -34,8 +34,6 @@ takes 0.25 s to draw 4096 × 4096 (H200, 2026-11-29).
 
 @dataclass(frozen=True)
 class Operands:
-    """bf16 tensors of a job, as stored."""
-
     job: GemmJob
     a: torch.Tensor
     b: torch.Tensor
@@ -130,7 +128,6 @@ class Draw:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for tensors with equal numbers."""
         with_fan_in = self.tensor is LayerTensor.W and self.kind is not InputKind.GAUSSIAN and self.fan_in
         kind = kind_of(self.kind, self.tensor), self.kind in RECORDED and self.tensor
         return *kind, with_fan_in, self.shape, self.seed, self.place

@@ -59,7 +59,6 @@ PEAK_RATES = {rates.name: rates for rates in _peak_rates()}
 
 
 def peak_rates_of(device_name: str) -> PeakRates | None:
-    """The peaks of the card with this CUDA name, if the table has it."""
     return next((rates for rates in PEAK_RATES.values() if rates.device_name == device_name), None)
 
 
@@ -94,7 +93,6 @@ class Limits:
     memory_source: str = ""
 
     def fault(self, tflop_s: float) -> str:
-        """A sentence on why no matmul is that fast; empty where one can be."""
         return _fault(tflop_s, self.tflop_s, TFLOP_S, self.source)
 
     def bf16_fault(self, tflop_s: float) -> str:

@@ -194,7 +194,6 @@ def _rotating(name: str, run: Run, sets: list[Inputs]) -> Contender:
 
 
 def _compiled(job: QuantizerJob, inputs: Inputs) -> Run | str:
-    """torch.compile of the same operations, which has run once; or why there is none."""
     try:
         run = operations(job)
         # A number that differs from the last job's would become a variable, and a branch on it a refusal.

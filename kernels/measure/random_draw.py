@@ -51,7 +51,6 @@ from kernels.typed import check_whole
 ROUNDS, TURN_MS = 5, 2
 _OTHERS = 2
 _KERNELS = 40
-"""The most kernels of one family that are compiled for candidates at random."""
 _ALIGNED = 16
 """Triton compiles a kernel anew for sizes that this divides."""
 STOPPED = 130
@@ -112,7 +111,6 @@ def _fit(path: Path, device: Device) -> None:
 
 
 def _drawn(options: argparse.Namespace, device: Device, until: float) -> tuple[list["Timed"], bool]:
-    """(timed GEMMs, whether Ctrl-C ended the draw)."""
     others = _OTHERS if options.regret else 0
     layers = draw_shapes(options.count, options.seed)
     choosers: dict[tuple[str, str], Chooser] = {}
@@ -244,7 +242,6 @@ class Chooser:
 
 
 def kernel_of(plan: GemmPlan, blocks: Blocks, mnk: tuple[int, int, int]) -> Hashable:
-    """Key of the compiled kernel that serves a GEMM under some blocks."""
     m, _, k = mnk
     rows = min(blocks.block_m, 1 << (m - 1).bit_length()) if not blocks.variant.is_simple else 0
     if blocks.variant in RING_VARIANTS:  # its code is one for all shapes and orders of blocks
@@ -300,7 +297,6 @@ class Runs:
             return None
 
     def _able(self, task: Task) -> set[Blocks]:
-        """The blocks that run, and whose D is near that of the built-in blocks."""
         able = set()
         with memory(task.job.size):
             pair = Operands.normal(task.job, self._device).quantized()

@@ -112,8 +112,6 @@ RUNS, TURN_MS = 7, 5
 
 @dataclass(frozen=True, kw_only=True)
 class AnyShapeJob:
-    """Time a recipe's matmul on `count` layers of a seed, beside torch's best op. Raises ValueError."""
-
     recipe: str
     matmul: str
     count: int = 20
@@ -177,7 +175,6 @@ class Spread:
 
 
 def spread(ratios: Iterable[float]) -> Spread | None:
-    """Ratios above 0, summed up; None where there are none."""
     sorted_ratios = sorted(ratios)
     if not sorted_ratios:
         return None

@@ -104,7 +104,6 @@ def _object(line: bytes) -> Mapping[str, Any]:
 
 
 def of_a_gpu(row: R) -> R:
-    """The row itself. Raises Unsupported for one that is no GPU's."""
     if row.machine.capability is None:
         raise Unsupported(f"--record keeps rows of a GPU; these come from {row.gpu}")
     return row
@@ -138,8 +137,6 @@ CEILINGS = GpuFiles(kind=Ceilings, room="ceilings", judge=possible)
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """A folder of recorded files: its rows, a GPU's newest last, and the lines that cannot be read."""
-
     rows: tuple[Row, ...]
     ceilings: tuple[Ceilings, ...]
     bad: tuple[BadLine, ...]

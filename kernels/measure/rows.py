@@ -105,7 +105,6 @@ class Measurement(Recorded):
         return timing and timing.median_us
 
     def over(self, peer: Peer) -> float | None:
-        """Our speed over a contender's; None where one of the two has no time."""
         own, other = self.us(Peer.OURS), self.us(peer)
         return other / own if own and other else None
 
@@ -116,8 +115,6 @@ class Measurement(Recorded):
 
 @dataclass(frozen=True, kw_only=True)
 class Worst:
-    """One output with a large error: its place, the fp64 truth and the kernel's result."""
-
     m: Count
     n: Count
     truth: float
@@ -194,7 +191,6 @@ class Row(Measurement):
 
     @property
     def error_note(self) -> str:
-        """The share of D's rows behind the errors, where not all."""
         if self.errors is None or self.errors.rows == self.job.m:
             return ""
         return f"errors over {self.errors.rows} of {self.job.m} rows of D, in bands"
@@ -287,7 +283,6 @@ class Ceilings(Measurement):
             raise ValueError(f"ceilings are of a copy and of bf16, got times of {', '.join(self.times)}")
 
     def rate(self, peer: Peer, percentile: str = "median_us") -> float:
-        """GB/s of the copy, read plus written, or TFLOP/s of a matmul."""
         flop, moved = self.work(peer)
         time_us = getattr(self.times[peer], percentile)
         return moved / time_us / 1e3 if peer is Peer.COPY else flop / time_us / 1e6

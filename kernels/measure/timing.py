@@ -26,7 +26,7 @@ _EMPTY = "The CUDA Graph is empty"
 
 
 class EmptyGraph(RuntimeError):
-    """Raised for a capture without a launch."""
+    pass
 
 
 @contextmanager
@@ -68,7 +68,6 @@ class Contender:
 
 
 def copy_launch(size: int) -> Launch:
-    """A device copy that reads `size` bytes of normal numbers and writes as many."""
     source = torch.randn(max(1, size // torch.float32.itemsize), device="cuda")
     target = torch.empty_like(source)
     # Negated on the way: copy_ would be a memcpy node of the graph, which is slower than a kernel.
@@ -84,7 +83,7 @@ class Turn(Protocol):
     name: str
 
     def times_us(self) -> list[float]:
-        """Run the turn: microseconds a launch, one figure or several."""
+        pass
 
     def load(self) -> Gauges:
         pass
@@ -220,7 +219,6 @@ def timing(times_us: Sequence[float]) -> Timing:
 
 
 def _warm_up(launches: Sequence[Launch]) -> None:
-    """Compile on a separate stream, as a capture requires."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -255,7 +253,6 @@ def _node() -> torch.cuda.Event:
 
 
 def _load_of(graph: torch.cuda.CUDAGraph, load_us: float) -> Gauges:
-    """Clock and power at the moment of highest power under `load_us` of replays."""
     uuid = str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)
     with Watch(f"GPU-{uuid}") as watch:
         for _ in range(1 + int(load_us / max(run_us(graph.replay, 1), 1.0))):

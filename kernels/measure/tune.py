@@ -73,7 +73,6 @@ def simple_plan(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
 REPEATS = 3
 _SAMPLED = 16
 _WHOLE_K = (1, 0, 0, None)
-"""Parts of K, the length of one, and the order along K."""
 
 
 _Cut = tuple[int, int, int, Blocks | None]
@@ -236,7 +235,6 @@ def search(
     tell: Tell,
     variants: Collection[Variant] = (),
 ) -> Outcome:
-    """Times of a plan's candidates, all right to the last bit; of `variants`, as in `again`."""
     outcome = Outcome()
 
     def good(tries: Sequence[Blocks]) -> list[Blocks]:
@@ -339,7 +337,6 @@ class Tuner:
         self._measurement = measurement_of(device)
 
     def run(self, jobs: Mapping[str, GemmJob]) -> int:
-        """Tune each GEMM that was not tuned today; returns the exit code. Raises ValueError."""
         today = [row for row in read_table(self._table) if row.measurement == self._measurement]
         anew = self._options.again or self._options.variants
         tuned = set() if anew else {_key(row.family, row.shape) for row in today}

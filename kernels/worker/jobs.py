@@ -145,7 +145,6 @@ def packed(thing: Job | Result) -> dict[str, Any]:
 
 
 def unpacked(role: type[Job] | type[Result], data: object) -> Job | Result:
-    """The inverse of `packed`. Raises ValueError for anything else."""
     fields = dict(data) if isinstance(data, Mapping) else {}
     name = fields.pop(_KIND, None)
     kind = next((kind for kind in KINDS if kind.name == name), None)
@@ -177,8 +176,6 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Starting:
-    """First in the queue, while a fresh worker loads."""
-
     elapsed_s: float
 
 

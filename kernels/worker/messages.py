@@ -48,8 +48,6 @@ class Ready(_Base):
 
 
 class Began(_Base):
-    """Worker: it begins the job."""
-
     run: int
 
 
@@ -75,8 +73,6 @@ class Refused(_Base):
 
 
 class Halted(_Base):
-    """Worker: the run ended on request."""
-
     run: int
 
 

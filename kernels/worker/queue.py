@@ -62,8 +62,7 @@ for longest go first: a page asks twice a second.
 """
 _LEAST_BYTES = 1 << 10
 
-_HALF_LIFE_S = 60.0
-"""After this time, a second of GPU counts half."""
+_HALF_LIFE_S = 60.0  # after which a second of GPU counts half
 _COMPILE_S = 2.0  # of a GEMM's kernels, roughly
 _RESTARTS = 2
 """Times that a job gives way which then starts from the beginning."""
@@ -114,7 +113,6 @@ class Run:
 
     @property
     def is_careful(self) -> bool:
-        """True once its readers have a first answer."""
         return self.so_far is not None and self.kind.partial is Partial.ANSWER
 
     @property
@@ -216,7 +214,6 @@ class WorkerQueue:
             return self._ends.get(ticket, (FORGOTTEN,))[0] if run is None else self._state_of(run)
 
     def everyone(self) -> tuple[InLine, ...]:
-        """The runs under way, then those that wait, the next one first."""
         with self._changed:
             runs = [run for run in self._active if run.claims] + self._in_order()
             return tuple(InLine(run.job, self._state_of(run), tuple(run.claims.values())) for run in runs)
@@ -227,7 +224,6 @@ class WorkerQueue:
             self._give_up(ticket, STOPPED)
 
     def close(self) -> None:
-        """Give every ticket up, take no more, and end the workers."""
         with self._changed:
             self.is_closed = True
             for ticket in list(self._runs):
@@ -267,7 +263,6 @@ class WorkerQueue:
             return None
 
     def coming(self) -> tuple[Job, ...]:
-        """Jobs that will probably be taken next."""
         with self._changed:
             return tuple(run.job for run in self._in_order() if not run.is_careful)[:_COMING]
 
@@ -460,7 +455,6 @@ class WorkerQueue:
         return _COMPILE_S if run.code is not None and not run.code.done() else 0.0
 
     def _charge(self, run: Run) -> None:
-        """Charge the time of this stage to the sessions that share the run."""
         now, sessions = self.clock(), set(run.claims.values())
         for session in sessions:
             seconds = (now - run.stage_began) / len(sessions)
@@ -506,7 +500,6 @@ class WorkerQueue:
 
 
 def _sized(end: Final, run: Run) -> tuple[Final, int]:
-    """A run's end with its result so far, and the bytes of that as JSON."""
     end = end if isinstance(end, Done) else replace(end, partial=run.so_far)
     result = end.row if isinstance(end, Done) else end.partial
     return end, _LEAST_BYTES + (len(json.dumps(to_data(result))) if result is not None else 0)

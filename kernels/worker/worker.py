@@ -50,8 +50,7 @@ _CURE = "make the shape smaller, or the runs fewer."
 _FRESH = "The next job gets a fresh worker."
 _CHECK = "In a terminal, python -m kernels.check says what is broken here."
 _FROZEN = "was frozen by a signal such as SIGSTOP"
-_TAKES = 2
-"""Workers that may try to begin one job."""
+_TAKES = 2  # workers that may try to begin one job
 _HOSTS = 2
 """Hosts lost in the middle of a job, before it is given up."""
 
@@ -139,7 +138,6 @@ class WorkerProcess:
             self._stdin.close()
 
     def close(self, grace_s: float) -> None:
-        """Close its stdin, which asks it to end; kill it after `grace_s`."""
         with suppress(BrokenPipeError):
             self._stdin.close()
         try:
@@ -314,7 +312,6 @@ class Supervisor(threading.Thread):
         self._is_ready = False
 
     def _load(self, run: "Run") -> Final | None:
-        """Wait until a worker has loaded. Returns the run's end if that comes first."""
         if self._process is not None and (not self._process.is_alive or self._process.is_frozen):
             self._end_process()
         if self._process is None:

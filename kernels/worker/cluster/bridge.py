@@ -135,8 +135,6 @@ def _watch(stdout: TextIO) -> NoReturn:
 
 
 def _on_input(send: Callable[[str], object]) -> None:
-    """Send each line of stdin, in a thread; its end ends this process."""
-
     def read() -> None:
         for line in sys.stdin:
             send(line)

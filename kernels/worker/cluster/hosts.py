@@ -102,7 +102,6 @@ class FarWorker(WorkerProcess):
 
 
 def node_lines(address: str) -> subprocess.Popen[str]:
-    """A bridge that prints the cluster's nodes as a line of JSON whenever they change."""
     return subprocess.Popen(
         [*_BRIDGE, address],
         stdin=subprocess.PIPE,

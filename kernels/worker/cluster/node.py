@@ -23,7 +23,6 @@ _STOP_S = 20.0
 _STARTED = "Ray runtime started"
 _ERROR_LINE = re.compile(r"^[\w.]*(Error|Exception)\b.*|.*[Vv]ersion mismatch.*")
 _PARENT_DIED = 1
-"""PR_SET_PDEATHSIG of prctl: the signal to a process when its parent dies."""
 _HEALTH = {
     "health_check_period_ms": 2000,
     "health_check_timeout_ms": 3000,
