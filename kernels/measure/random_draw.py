@@ -50,7 +50,7 @@ from kernels.typed import check_whole
 
 ROUNDS, TURN_MS = 5, 2
 _OTHERS = 2
-_KERNELS = 40
+_MOST_KERNELS = 40
 _ALIGNED = 16
 """Triton compiles a kernel anew for sizes that this divides."""
 STOPPED = 130
@@ -117,7 +117,7 @@ def _drawn(options: argparse.Namespace, device: Device, until: float) -> tuple[l
     tasks: list[Task] = []
     for layer, *kind in product(layers, options.recipe, options.matmul):
         job = GemmJob.of(*kind, layer, seed=options.seed, runs=ROUNDS, turn_ms=TURN_MS)
-        new = Chooser(device, options.regret, others, _KERNELS, options.seed)
+        new = Chooser(device, options.regret, others, _MOST_KERNELS, options.seed)
         task = choosers.setdefault(tuple(kind), new).task(job)
         if isinstance(task, Unsupported):
             print(f"{job.recipe} {job.matmul} {job.mnk}: {task.reason}", file=sys.stderr)

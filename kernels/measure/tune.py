@@ -72,10 +72,9 @@ def simple_plan(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
 
 REPEATS = 3
 _SAMPLED = 16
-_WHOLE_K = (1, 0, 0, None)
-
-
-_Cut = tuple[int, int, int, Blocks | None]
+_Cut = tuple[int | None, ...]
+"""Parts of K, the length of one, and the order along K."""
+_WHOLE_K: _Cut = (1, 0, 0, None)
 _BYTE = 8
 """Bits of a code of one byte: such codes stay among the 16 that the tensor core adds at once."""
 
@@ -101,18 +100,15 @@ class TuneJob:
         plan = replace(self.plan, blocks=blocks)
         first = gemm(a, b, plan, out=self._poisoned())
         if _WHOLE_K not in self._truths:
-            wrong = self._trust(_WHOLE_K, self.plan, gemm(a, b, self.plan, out=self._poisoned()))
-            if wrong:
+            whole = gemm(a, b, self.plan, out=self._poisoned())
+            if wrong := self._trust(_WHOLE_K, self.plan, whole):
                 return wrong
-        whole = self._truths[_WHOLE_K]
-        if not is_near(first, whole):
+        if not is_near(first, self._truths[_WHOLE_K]):
             return f"{blocks.title}: D is far from what it is with K in one run"
         runs, steps = blocks.splits(self._job.k)
         cut = (runs, steps * blocks.block_k * (runs > 1), _order(plan))
-        if cut not in self._truths:
-            wrong = self._trust(cut, plan, first)
-            if wrong:
-                return wrong
+        if cut not in self._truths and (wrong := self._trust(cut, plan, first)):
+            return wrong
         truth = self._truths[cut]
         for repeat in range(REPEATS):
             out = gemm(a, b, plan, out=self._poisoned()) if repeat else first
@@ -125,15 +121,12 @@ class TuneJob:
     def times_us(self, tries: Sequence[Blocks], **how: Any) -> dict[Blocks, float]:
         """Median microseconds of a launch under each of these blocks, in turns. Raises Impossible."""
         job = replace(self._job, **how)
-        ours = [
-            self._buffers.ours(replace(self.plan, blocks=blocks), str(place))
-            for place, blocks in enumerate(tries)
-        ]
+        plans = (replace(self.plan, blocks=blocks) for blocks in tries)
+        ours = [self._buffers.ours(plan, str(place)) for place, plan in enumerate(plans)]
         by_name = timed([ours], turns_of(job, self._device), job.runs)
         limits = limits_of(self._device)
         for timing in by_name.values():
-            fault = limits.fault(job.flop / timing.median_us / 1e6)
-            if fault:
+            if fault := limits.fault(job.flop / timing.median_us / 1e6):
                 raise Impossible(fault)
         return {blocks: by_name[str(place)].median_us for place, blocks in enumerate(tries)}
 
@@ -143,8 +136,7 @@ class TuneJob:
     def _trust(self, cut: _Cut, plan: GemmPlan, out: torch.Tensor) -> str:
         if predictable(plan, self._device.capability):
             sampled = Sampled.of(plan, *self._buffers.pairs[0], out, self._job.seed, _SAMPLED)
-            difference = sampled.prediction().first_difference
-            if difference:
+            if difference := sampled.prediction().first_difference:
                 return f"{plan.blocks.title}: {difference}"
         self._truths[cut] = out
         return ""
@@ -157,12 +149,11 @@ def _order(plan: GemmPlan) -> int:
 
 
 def coarse(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> list[Blocks]:
-    few = mnk[0] < FEW // 2
-    variants = (
-        variant for variant in Variant if variant is not Variant.CHAINED or not few
-    )  # chained blocks are 128 rows high
-    candidates = (blocks for variant in variants for blocks in tries(variant, plan.numerics, mnk, device))
-    return list(dict.fromkeys(candidates))
+    few = mnk[0] < FEW // 2  # and chained blocks are 128 rows high
+    variants = (variant for variant in Variant if variant is not Variant.CHAINED or not few)
+    return [
+        *dict.fromkeys(each for variant in variants for each in tries(variant, plan.numerics, mnk, device))
+    ]
 
 
 def again(
@@ -347,7 +338,10 @@ class Tuner:
                 outcome = self._search(f"{number}/{len(todo)} {key}", job)
                 code = _WRONG if outcome.wrong else code
                 merge_into(self._table, self._plans(job, outcome))
-                _report(key, outcome)
+                for fault in [*outcome.dropped, *outcome.wrong]:
+                    print(f"{key}: {fault}", file=sys.stderr)
+                for blocks in outcome.fastest():
+                    print(f"{key}: {outcome.times[blocks]:.1f} µs, {blocks.title}", flush=True)
         except KeyboardInterrupt:
             code = _STOPPED
         print(f"{self._table}: {len(read_table(self._table))} plans", file=sys.stderr)
@@ -370,30 +364,16 @@ class Tuner:
             )
 
     def _plans(self, job: GemmJob, outcome: Outcome) -> tuple[Tuned, ...]:
-        mnk = job.mnk
-        plan = simple_plan(job, self._device)
-        if isinstance(plan, Unsupported):
-            raise plan
-        return tuple(
-            Tuned(
-                family=plan.numerics.family,
-                shape=ShapeClass.of(mnk, self._device.sms),
-                mnk=mnk,
-                blocks=blocks,
-                median_us=round(outcome.times[blocks], 3),
-                measurement=self._measurement,
-            )
-            for blocks in outcome.fastest()
-        )
+        fields = {
+            "family": simple_plan(job, self._device).numerics.family,
+            "shape": ShapeClass.of(job.mnk, self._device.sms),
+            "mnk": job.mnk,
+            "measurement": self._measurement,
+        }
+        times = {blocks: round(outcome.times[blocks], 3) for blocks in outcome.fastest()}
+        return tuple(Tuned(blocks=blocks, median_us=us, **fields) for blocks, us in times.items())
 
 
 def measurement_of(device: Device) -> Measurement:
     versions = {"torch": version("torch"), "triton": triton_release()}
     return Measurement(gpu=device.name, date=today(), versions=versions)
-
-
-def _report(key: str, outcome: Outcome) -> None:
-    for fault in [*outcome.dropped, *outcome.wrong]:
-        print(f"{key}: {fault}", file=sys.stderr)
-    for blocks in outcome.fastest():
-        print(f"{key}: {outcome.times[blocks]:.1f} µs, {blocks.title}", flush=True)
