@@ -9,7 +9,7 @@ from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device
 from kernels.launching.launch import empty, filled, launch, zeros_of_stream
-from kernels.quantize.facts import PARTIALS, history_extent, operand_facts
+from kernels.quantize.facts import PARTIALS, OperandFacts, history_extent, operand_facts
 from kernels.quantize.plan import QuantizePlan, part_within, plan_computed, plan_quantize, whole_amax_of
 
 if TYPE_CHECKING:
@@ -62,25 +62,24 @@ def _amax_for(source: "Source", output: "Output", plan: QuantizePlan) -> Amax:
             new = empty((1,), torch.int32, device)
         return Amax(outer=zeros) if rule.has_fitted_outer else Amax(tiles=zeros, new=new)
     if rule.history or not output.cut.fused:
-        tiles, new = _amax_of_x(source.x, output, plan, spec.tile, output.scale)
+        tiles, new = _amax_of_x(source, output, plan, spec.tile, output.scale)
     if rule.has_fitted_outer:
-        outer, _ = _amax_of_x(source.x, output, plan, rule.outer.tile, output.outer)
+        outer, _ = _amax_of_x(source, output, plan, rule.outer.tile, output.outer)
     return Amax(tiles=tiles, outer=outer, new=new)
 
 
 def _amax_of_x(
-    x: "torch.Tensor", output: "Output", plan: QuantizePlan, tile: TileShape, scale: "torch.Tensor"
+    source: "Source", output: "Output", plan: QuantizePlan, tile: TileShape, scale: "torch.Tensor"
 ) -> "tuple[torch.Tensor, torch.Tensor | None]":
-    """(bits of each tile's largest |x|; memory for this step's amax, if scales are delayed).
+    """(bits of each tile's largest |x|, int32[k_tiles, mn_tiles] as `scale` has them; None).
 
-    int32[k_tiles, mn_tiles], as `scale` has them; for a single tile int32[PARTIALS]: the largest counts. With
-    a history, that is the largest amax of earlier steps, unless it is 0.
+    For a single tile, as `_whole_amax`.
     """
     import torch
 
     from kernels.quantize.passes import amax_kernel
 
-    spec, sizes, kind = output.operand.spec, output.sizes, current_device().kind
+    x, spec, sizes, kind = source.x, output.operand.spec, output.sizes, current_device().kind
     strides = output.operand.stored((x.stride(0), x.stride(1)))
     plan = plan.alone(output.cut)
     if whole_amax_of(spec, fused=output.cut.fused) is not None:
@@ -92,49 +91,64 @@ def _amax_of_x(
         plan = replace(plan, rows=2 * plan.rows)  # this pass does nothing else, and has registers for more
     if kind is DeviceKind.GPU and not loads_in_patches(x):
         plan = plan.without_patches()
-    constants = {
-        "OPERAND": operand_facts(spec, plan.only, kind),
-        "PLAN": plan,
-        "CAST": kind is DeviceKind.GPU,
-        "num_warps": plan.warps,
-        **COMPILE_OPTIONS,
-    }
+    facts = operand_facts(spec, plan.only, kind)
     block_mn, block_k = plan.block
     grid = -(-sizes[0] // block_mn), -(-sizes[1] // block_k)
     if tile == TileShape(WHOLE, WHOLE):
-        steps, programs = spec.scale_rule.history, min(PARTIALS, prod(grid))
-        numbers = (None, *sizes, *strides, None, None, None)
-        return _whole_amax(x, numbers, programs, steps, output.earlier(), constants)
+        return _whole_amax(source, output, plan, facts, (*sizes, *strides, None, None, None), prod(grid))
     amax = filled(scale.shape, torch.int32, x.device)
     part_mn, part_k = part_within(tile, block_mn, block_k)
-    constants |= {"TILE_MN": tile.mn or 0, "TILE_K": tile.k or 0, "PART_MN": part_mn, "PART_K": part_k}
-    launch(amax_kernel, grid, x, amax, *sizes, *strides, scale.shape[1], **constants)
+    launch(
+        amax_kernel,
+        grid,
+        *(x, amax, *sizes, *strides, scale.shape[1]),
+        OPERAND=facts,
+        PLAN=plan,
+        TILE_MN=tile.mn or 0,
+        TILE_K=tile.k or 0,
+        PART_MN=part_mn,
+        PART_K=part_k,
+        CAST=kind is DeviceKind.GPU,
+        num_warps=plan.warps,
+        **COMPILE_OPTIONS,
+    )
     return amax, None
 
 
 def _whole_amax(
-    x: "torch.Tensor",
-    numbers: tuple[Any, ...],
-    programs: int,
-    steps: int,
-    earlier: "torch.Tensor | None",
-    constants: dict[str, Any],
+    source: "Source",
+    output: "Output",
+    plan: QuantizePlan,
+    facts: OperandFacts | None,
+    sizes: tuple[Any, ...],
+    blocks: int,
 ) -> "tuple[torch.Tensor, torch.Tensor | None]":
     """(int32[PARTIALS], of which the largest is the bits of amax; memory for this step's, if it is delayed).
 
-    numbers: the other tensor, and whole_amax_kernel's arguments from mn to blocks. steps: of a delayed
-    scale's history, else 0.
+    With a history, that is the largest amax of earlier steps, unless it is 0. sizes: whole_amax_kernel's
+    arguments from mn to blocks.
     """
     import torch
 
     from kernels.quantize.passes import whole_amax_kernel
 
-    amax = empty((PARTIALS,), torch.int32, x.device)
-    new = empty((1,), torch.int32, x.device) if steps else None
-    other, *sizes = numbers
-    constants = {"SOURCE": "", "EPS": 0, "HISTORY": history_extent(steps)} | constants
-    count = None if earlier is None else earlier.numel()
-    launch(whole_amax_kernel, (programs,), x, other, amax, new, earlier, count, *sizes, **constants)
+    steps, earlier = output.operand.spec.scale_rule.history, output.earlier()
+    amax = empty((PARTIALS,), torch.int32, source.x.device)
+    new = empty((1,), torch.int32, source.x.device) if steps else None
+    launch(
+        whole_amax_kernel,
+        (min(PARTIALS, blocks),),
+        *(source.x, source.other, amax, new),
+        *(earlier, None if earlier is None else earlier.numel(), *sizes),
+        SOURCE=source.name,
+        EPS=source.eps,
+        OPERAND=facts,
+        PLAN=plan,
+        HISTORY=history_extent(steps),
+        CAST=current_device().kind is DeviceKind.GPU,
+        num_warps=plan.warps,
+        **COMPILE_OPTIONS,
+    )
     return amax, new
 
 
@@ -149,32 +163,15 @@ def amaxes_of_result(source: "Source", outputs: "Sequence[Output]") -> list[Amax
             amaxes.append(Amax())
             continue
         if rule.history not in passes:
-            passes[rule.history] = _amax_of_result(source, output, rule.history)
+            plan = _plan_without_copies(source)
+            across, high = plan.blocks(source.rows, source.columns)
+            stride = None if source.other is None else source.other.stride(0)
+            sizes = (source.rows, source.columns, source.x.stride(0), 1, stride, across, across * high)
+            passes[rule.history] = _whole_amax(source, output, plan, None, sizes, across * high)
         amax, new = passes[rule.history]
         outer = amax if rule.has_fitted_outer else None
         amaxes.append(Amax(tiles=amax if tiles else None, outer=outer, new=new))
     return amaxes
-
-
-def _amax_of_result(
-    source: "Source", output: "Output", steps: int
-) -> "tuple[torch.Tensor, torch.Tensor | None]":
-    """As `_whole_amax`, of a result that is computed and not stored."""
-    x, other, kind = source.x, source.other, current_device().kind
-    plan = _plan_without_copies(source)
-    across, high = plan.blocks(source.rows, source.columns)
-    stride = None if other is None else other.stride(0)
-    numbers = (other, source.rows, source.columns, x.stride(0), 1, stride, across, across * high)
-    constants = {
-        "SOURCE": source.name,
-        "EPS": source.eps,
-        "OPERAND": None,
-        "PLAN": plan,
-        "CAST": kind is DeviceKind.GPU,
-        "num_warps": plan.warps,
-        **COMPILE_OPTIONS,
-    }
-    return _whole_amax(x, numbers, min(PARTIALS, across * high), steps, output.earlier(), constants)
 
 
 def _plan_without_copies(source: "Source") -> QuantizePlan:

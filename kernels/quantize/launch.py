@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     import torch
 
 Copy = "QuantizedTensor | torch.Tensor"
+_ALONG, _DOWN = False, True
+"""Sides of a block: codes run along its rows, or down its columns."""
 _ABSENT = (None,) * 9 + (None, None, 1)
 """Arguments of an absent operand, from amax_ptr to outer_mn_tiles."""
 
@@ -189,10 +191,8 @@ def quantize_one(
     (amax,) = amaxes_of_x(source, [output], plan)
     if device.kind is DeviceKind.GPU and not loads_in_patches(source.x):
         plan = plan.without_patches()
-    sides, amaxes = (output, None), (amax, Amax())
-    if plan.down:
-        sides, amaxes = sides[::-1], amaxes[::-1]
-    _launch(source, plan, sides, amaxes)
+    side = _ALONG if plan.down is None else _DOWN
+    _launch(source, plan, {side: output}, {side: amax})
     return output.result(amax)
 
 
@@ -204,35 +204,34 @@ def quantize_two(
 ) -> tuple[QuantizedTensor, QuantizedTensor]:
     """Quantize a checked x as two operands; from one read if K of one runs along rows, of the other down."""
     x, device, plan = source.x, current_device(), None
-    turned = x.stride(0) == 1 and x.stride(1) != 1
-    sizes = source.shape[::-1] if turned else source.shape
-    runs = [number for number, each in enumerate(operands) if each.k_is_rows is turned]
-    if len(runs) == 1 and x.numel() and 1 in x.stride():
-        specs = operands[runs[0]].spec, operands[1 - runs[0]].spec
-        lines = x.T if turned else x
-        if takes_strips("", *specs, *sizes, device) and lies_in_words(lines):
-            outputs = [Output(source, each, strip_cut(each, source.shape)) for each in operands]
-            launch_strips(replace(source, x=lines), outputs[runs[0]], outputs[1 - runs[0]])
-            return outputs[0].result(Amax()), outputs[1].result(Amax())
+    is_transposed = x.stride(0) == 1 and x.stride(1) != 1
+    lines, sizes = (x.T, source.shape[::-1]) if is_transposed else (x, source.shape)
+    sides = [_DOWN if each.k_is_rows != is_transposed else _ALONG for each in operands]
+    if sides[0] != sides[1] and x.numel() and 1 in x.stride():
+        along, down = (operands[sides.index(side)].spec for side in (_ALONG, _DOWN))
+        if takes_strips("", along, down, *sizes, device) and lies_in_words(lines):
+            cuts = [strip_cut(each, source.shape) for each in operands]
+            outputs = {side: Output(source, *each) for side, *each in zip(sides, operands, cuts, strict=True)}
+            launch_strips(replace(source, x=lines), outputs[_ALONG], outputs[_DOWN])
+            return tuple(each.result(Amax()) for each in outputs.values())
         programs = 0 if source.amax is not None else cooperative_programs(device)
-        plan = plan_both(*specs, *sizes, programs=programs)
+        plan = plan_both(along, down, *sizes, programs=programs)
     if plan is None:
-        first, second = (
+        return tuple(
             quantize_one(x, each, seed, history if each.spec.scale_rule.history else None)
             for each, seed in zip(operands, seeds, strict=True)
         )
-        return first, second
     if device.kind is DeviceKind.INTERPRETER:
         source = replace(source, x=x.float())  # as in quantize_one
-    order = (runs[0], 1 - runs[0])
-    cuts = [(plan.along, plan.down)[each] for each in order]
-    outputs = [Output(source, *each, history) for each in zip(operands, cuts, seeds, strict=True)]
+    outputs = {
+        side: Output(source, operand, plan.down if side else plan.along, seed, history)
+        for side, operand, seed in zip(sides, operands, seeds, strict=True)
+    }
     if device.kind is DeviceKind.GPU and not loads_in_patches(x):
         plan = replace(plan, patch=0)
-    amax = amaxes_of_x(source, outputs, plan)
-    sides = outputs[order[0]], outputs[order[1]]
-    _launch(source, plan, sides, (amax[order[0]], amax[order[1]]))
-    return outputs[0].result(amax[0]), outputs[1].result(amax[1])
+    amaxes = dict(zip(sides, amaxes_of_x(source, list(outputs.values()), plan), strict=True))
+    _launch(source, plan, outputs, amaxes)
+    return tuple(each.result(amaxes[side]) for side, each in outputs.items())
 
 
 def quantize_computed(
@@ -256,7 +255,7 @@ def quantize_computed(
             cut = strip_cut(operand, source.shape) if strips else cut
             outputs[operand.k_is_rows] = Output(source, operand, cut, seed, history)
     if strips:
-        launch_strips(source, outputs.get(False), outputs[True], reciprocals_of(source, 0))
+        launch_strips(source, outputs.get(_ALONG), outputs[_DOWN], reciprocals_of(source, 0))
         return tuple(outputs[each.k_is_rows].result(Amax()) for each in operands)
     out = empty_result(source) if None in operands else None
     target = out
@@ -265,20 +264,13 @@ def quantize_computed(
         other = None if source.other is None else source.other.float()
         source = replace(source, x=source.x.float(), other=other)
         target = None if out is None else out.float()
-    amax = dict(zip(outputs, amaxes_of_result(source, list(outputs.values())), strict=True))
-    _launch(
-        source,
-        plan,
-        (outputs.get(False), outputs.get(True)),
-        (amax.get(False, Amax()), amax.get(True, Amax())),
-        reciprocals=reciprocals_of(source, plan.columns),
-        out=target,
-        out_amax=out_amax,
-    )
+    amaxes = dict(zip(outputs, amaxes_of_result(source, list(outputs.values())), strict=True))
+    reciprocals = reciprocals_of(source, plan.columns)
+    _launch(source, plan, outputs, amaxes, reciprocals=reciprocals, out=target, out_amax=out_amax)
     if target is not out:
         out.copy_(target.to(torch.bfloat16))
     sides = [None if each is None else each.k_is_rows for each in operands]
-    return tuple(out if side is None else outputs[side].result(amax[side]) for side in sides)
+    return tuple(out if side is None else outputs[side].result(amaxes[side]) for side in sides)
 
 
 def empty_result(source: Source) -> "torch.Tensor":
@@ -300,38 +292,39 @@ def _takes_strips(source: Source, operands: Sequence[Operand | None]) -> bool:
 def _launch(
     source: Source,
     plan: QuantizePlan,
-    outputs: "tuple[Output | None, Output | None]",
-    amaxes: "tuple[Amax, Amax]",
+    outputs: dict[bool, Output],
+    amaxes: dict[bool, Amax],
     *,
     reciprocals: "torch.Tensor | None" = None,
     out: "torch.Tensor | None" = None,
     out_amax: "torch.Tensor | None" = None,
 ) -> None:
+    """Launch the kernel for outputs and their amaxes, by side."""
     from kernels.quantize.kernel import quantize_kernel
 
-    x, lead = source.x, outputs[0] or outputs[1]
+    x, along, down = source.x, outputs.get(_ALONG), outputs.get(_DOWN)
+    lead = along or down
     rows, columns, strides = source.rows, source.columns, (x.stride(0), 1)
+    passes = list(amaxes.values())
     is_computed = source.name != ""
     if not is_computed:
         # Rows and columns are those of a block: K of the first operand runs along them.
-        order = 1 if outputs[0] else -1
+        order = 1 if along else -1
         rows, columns = lead.sizes[::order]
         strides = lead.operand.stored((x.stride(0), x.stride(1)))[::order]
+        # Of two copies of x, the first one counts.
+        passes = [amaxes[_ALONG if along else _DOWN]]
     across, high = plan.blocks(rows, columns)
     history = lead.earlier() if plan.cooperative else None
-    # Of two copies of x, the first one counts.
-    passes = amaxes if is_computed or not outputs[0] else amaxes[:1]
-    is_read = reciprocals is not None or any(
-        each.tiles is not None or each.outer is not None for each in passes
-    )
+    is_read = any(each.tiles is not None or each.outer is not None for each in passes)
     grid = (across, high) if plan.down else (high, across)
     launch(
         quantize_kernel,
         (across * high * (1 + plan.split),) if is_computed else grid,
         *(x, source.other, reciprocals, out, out_amax),
         *(history, None if history is None else history.numel()),
-        *(_ABSENT if outputs[0] is None else outputs[0].arguments(amaxes[0])),
-        *(_ABSENT if outputs[1] is None else outputs[1].arguments(amaxes[1])),
+        *(_ABSENT if along is None else along.arguments(amaxes[_ALONG])),
+        *(_ABSENT if down is None else down.arguments(amaxes[_DOWN])),
         *(rows, columns, *strides),
         None if source.other is None else source.other.stride(0),
         None if out is None else out.stride(0),
@@ -339,10 +332,10 @@ def _launch(
         SOURCE=source.name,
         EPS=source.eps,
         PLAN=plan,
-        ALONG=outputs[0] and outputs[0].facts,
-        DOWN=outputs[1] and outputs[1].facts,
+        ALONG=along and along.facts,
+        DOWN=down and down.facts,
         HISTORY=1 if lead is None else history_extent(lead.operand.spec.scale_rule.history),
-        REVERSED=is_read,
+        REVERSED=is_read or reciprocals is not None,
         CAST=current_device().kind is DeviceKind.GPU,
         num_warps=plan.warps,
         **COMPILE_OPTIONS,
