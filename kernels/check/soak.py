@@ -62,7 +62,7 @@ def soak_jobs(seed: int, count: int, *, small: bool = False) -> tuple[GemmJob | 
         _quantizer(rng, small) if rng.random() < _QUANTIZERS else _gemm(rng, gemms, small)
         for _ in range(count)
     ]
-    return tuple(sorted(jobs, key=_tokens))
+    return tuple(sorted(jobs, key=_sort_key))
 
 
 def soak_steps(facts: Facts, seed: int, count: int) -> tuple[Step, ...]:
@@ -81,7 +81,7 @@ def _step(number: int, job: GemmJob | QuantizerJob, on: str) -> Step:
     )
 
 
-def _tokens(job: GemmJob | QuantizerJob) -> tuple[bool, bool]:
+def _sort_key(job: GemmJob | QuantizerJob) -> tuple[bool, bool]:
     sizes = job.mnk if isinstance(job, GemmJob) else (job.rows, job.columns)
     return min(sizes) > FEW, not any(size % _STEP for size in sizes)
 

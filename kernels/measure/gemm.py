@@ -69,6 +69,7 @@ class Buffers:
     def of(
         cls, job: GemmJob, plan: GemmPlan, operands: Operands, device: Device, most: int = MAX_SETS
     ) -> "Buffers":
+        """At most `most` sets: a hot job gets enough to exceed the L2; a cold one's L2 is flushed."""
         count = 1 if job.cache is Cache.COLD else buffer_sets(least_bytes(job, plan), device.l2_bytes)
         sets = [operands] + [operands.copied() for _ in range(min(count, most) - 1)]
         new = torch.zeros if job.into is Into.ACCUMULATE else torch.empty
@@ -316,6 +317,7 @@ def _plans(job: GemmJob, device: Device) -> tuple[GemmPlan, GemmPlan | None]:
 
 
 def _product(job: GemmJob, plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> torch.Tensor:
+    """D, written over NaN, or added into zeros, which is exact."""
     adds = job.into is Into.ACCUMULATE
     dtype, start = torch_dtype(plan.numerics.spec.out), 0.0 if adds else torch.nan
     out = torch.full((job.m, job.n), start, dtype=dtype, device=current_device().place)

@@ -168,6 +168,7 @@ class QuantizerKernel(Enum):
 
     @property
     def reads(self) -> float:
+        """bf16 numbers read for each quantized one."""
         return _READS[self]
 
 

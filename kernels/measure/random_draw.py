@@ -242,6 +242,7 @@ class Chooser:
 
 
 def kernel_of(plan: GemmPlan, blocks: Blocks, mnk: tuple[int, int, int]) -> Hashable:
+    """Equal for blocks of GEMMs that one compiled kernel serves."""
     m, _, k = mnk
     rows = min(blocks.block_m, 1 << (m - 1).bit_length()) if not blocks.variant.is_simple else 0
     if blocks.variant in RING_VARIANTS:  # its code is one for all shapes and orders of blocks

@@ -219,6 +219,7 @@ def timing(times_us: Sequence[float]) -> Timing:
 
 
 def _warm_up(launches: Sequence[Launch]) -> None:
+    """Compile on a separate stream, as a capture requires."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):

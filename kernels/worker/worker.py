@@ -146,6 +146,7 @@ class WorkerProcess:
             self.kill()
 
     def _kill_group(self) -> None:
+        """Kill it with the processes that it started, which may hold its pipes open."""
         if sys.platform == "win32":
             self._process.kill()
             return
