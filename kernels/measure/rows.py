@@ -14,6 +14,7 @@ from kernels.measure.jobs import COPY_BYTES, MATMUL_SIDE, CeilingsJob, GemmJob, 
 from kernels.typed import Count, Positive
 
 SIMPLE_FIRST = "it compiles in a second, and the fast kernel is compiled meanwhile"
+"""The simple kernel's reason, where it gives the first answer."""
 
 
 class Peer(StrEnum):
@@ -105,6 +106,7 @@ class Measurement(Recorded):
         return timing and timing.median_us
 
     def over(self, peer: Peer) -> float | None:
+        """Our speed over a contender's."""
         own, other = self.us(Peer.OURS), self.us(peer)
         return other / own if own and other else None
 
@@ -115,6 +117,8 @@ class Measurement(Recorded):
 
 @dataclass(frozen=True, kw_only=True)
 class Worst:
+    """One of the largest errors of D."""
+
     m: Count
     n: Count
     truth: float
