@@ -23,7 +23,6 @@ from pages.benchmarks.charts.points import RANDOM_TITLES, Point, any_shape_chart
 from pages.benchmarks.controls import ANY, DRAW_COUNT, DRAW_SEED, FAMILY, family_key
 from pages.benchmarks.data import draw_run
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
@@ -35,7 +34,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.origins import RowOrigin, listed, origins_words, recorded_on, row_origin
 from pages.kit.recipes import draw_recipe, recipe_values
 from pages.kit.shared_controls import MATMUL, RECIPE
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
@@ -155,7 +154,7 @@ def _draw(gemms: Sequence[RandomGemm], place: Place, key: str) -> None:
         for one in sums
     )
     draw_chart(
-        any_shape_chart([one.point for one in gemms], room(), INKS[theme()], is_aside=projected()),
+        any_shape_chart([one.point for one in gemms], room(), page_ink(), is_aside=projected()),
         is_rigid=True,
         key=key,
         place=place,

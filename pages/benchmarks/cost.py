@@ -15,13 +15,12 @@ from pages.benchmarks.charts.rows import Cost, cost_chart
 from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES
 from pages.benchmarks.data import Measurement
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import NONE, bits_words, count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import Result
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import MATMUL
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.view import here, stage
 
@@ -64,7 +63,7 @@ def show(controls: Controls, gpu: str) -> None:
     costs = costs_of(results)
     draw_notice(notice(results))
     draw_chart(
-        cost_chart(costs, room(), INKS[theme()]),
+        cost_chart(costs, room(), page_ink()),
         key="benchmarks_cost",
         alt="Bars of time. "
         + "; ".join(f"{cost.name}: {cost.matmul:.2f}, with quantization {cost.whole:.2f}" for cost in costs),

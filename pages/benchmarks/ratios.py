@@ -12,14 +12,13 @@ from pages.benchmarks import data
 from pages.benchmarks.charts.rows import NO_OP, Dot, Group, Other, ratios_chart
 from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES, SIZE, Size
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, recipe_values
 from pages.kit.shared_controls import MATMUL
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.view import here, stage
 
 
@@ -31,13 +30,11 @@ def show(controls: Controls, gpu: str) -> None:
     if every := groups(gemms, gpu):
         draw_notice(notice(every))
         means = "; ".join(
-            f"{one.title} {one.mean_bf16:.2f} against bf16"
-            if one.mean is None
-            else f"{one.title} {one.mean:.2f}"
+            f"{one.title} {one.mean:.2f}" if one.mean else f"{one.title} {one.mean_bf16:.2f} against bf16"
             for one in every
         )
         draw_chart(
-            ratios_chart(every, room(), INKS[theme()]),
+            ratios_chart(every, room(), page_ink()),
             key="benchmarks_ratios",
             alt=f"Points of speed over torch's op, by recipe and shape. Geometric means: {means}",
             is_rigid=True,
@@ -93,20 +90,17 @@ def groups(results: Sequence[Result], gpu: str) -> list[Group]:
     by_title: dict[tuple[bool, int, str], list[Result]] = {}
     for result in sorted(results, key=_order):
         job = result.row.job
-        if result.row.ours is not None and result.row.peer in result.row.times:
+        if result.row.peer in result.row.times:
             key = (result.row.peer is not Peer.TORCH, data.order(job), data.contender(job))
             by_title.setdefault(key, []).append(result)
-    return [
-        _group(title, members, gpu)
-        for (_, _, title), members in sorted(by_title.items(), key=lambda item: item[0])
-    ]
+    return [_group(title, by_title[key], gpu) for key in sorted(by_title) for *_, title in [key]]
 
 
 def _group(title: str, members: Sequence[Result], gpu: str) -> Group:
     dots = tuple(dot(member, gpu) for member in members)
     sample = [one for one in dots if not one.is_here] or dots
     jobs = [member.row.job for member in members]
-    of_gpu = [one for one in _quoted() if slug(one.gpu) == gpu and data.contender(one.job) == title]
+    quotes = [one for one in _quoted() if slug(one.gpu) == gpu and data.contender(one.job) == title]
     return Group(
         title=title,
         recipe=jobs[0].recipe,
@@ -115,7 +109,7 @@ def _group(title: str, members: Sequence[Result], gpu: str) -> Group:
         dots=dots,
         others=tuple(
             Other(line=line, name=one.library, ratio=one.ratio, source=f"{one.gpu}, {one.date}; {one.source}")
-            for one in of_gpu
+            for one in quotes
             for line, job in enumerate(jobs)
             if _gemm(one.job) == _gemm(job)
         ),
@@ -139,7 +133,6 @@ def _order(result: Result) -> tuple[int, tuple[int, int, int], bool]:
 def dot(result: Result, gpu: str) -> Dot:
     row = result.row
     own, peer = row.ours, row.times.get(Peer.TORCH)
-    assert own is not None, "a row without a time has no point"
     is_here = result.origin is Origin.HERE
     other = "" if data.is_of(row.machine, gpu) else f" on {row.machine.name}"
     return Dot(
@@ -158,7 +151,7 @@ def notice(every: Sequence[Group]) -> str:
     if not torch:
         best = max(every, key=lambda group: group.mean_bf16 or 0.0)
         return f"{best.title} is **{best.mean_bf16:.2f} times as fast as bf16**. {NO_OP}."
-    best = max(torch, key=lambda group: group.mean or 0.0)
+    best = max(torch, key=lambda group: group.mean)
     words = f"Every kernel takes turns with torch's best. {best.title}'s is on average **{_gain(best.mean)}**"
     faster = [one.name for one in best.others if one.ratio > (best.dots[one.line].ratio or 0.0)]
     return f"{words}; {faster[0]}'s is faster still." if faster else f"{words}."

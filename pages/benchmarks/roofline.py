@@ -12,13 +12,12 @@ from pages.benchmarks import data
 from pages.benchmarks.charts.points import Point, Roof, roofline
 from pages.benchmarks.controls import CACHE, FAMILY
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.view import here
 
 NO_CEILINGS = (
@@ -41,7 +40,7 @@ def show(controls: Controls, gpu: str) -> None:
         st.info(f"No GEMM is recorded with {cache.value} L2 on this GPU yet.")
     if gemms or roofs:
         draw_chart(
-            roofline([point(one) for one in gemms], roofs, room(), INKS[theme()], is_aside=projected()),
+            roofline([point(one) for one in gemms], roofs, room(), page_ink(), is_aside=projected()),
             key="benchmarks_roofline",
             is_rigid=True,
             alt=f"TFLOP/s over operations per byte, {len(gemms)} GEMMs. "

@@ -20,13 +20,13 @@ from pages.formats.charts import code as charts
 from pages.formats.charts.words import ROLES, hexadecimal, number, power_or_number
 from pages.formats.controls import OPTIONS, OWN, TITLES, draw_own, format_of, sentence
 from pages.kit.chart import draw_clickable
-from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import code_text, percent_text
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.stage.hand import Hand
 from pages.kit.view import here, stage
 from pages.kit.widgets import Choice, ChoiceStyle, Place, Text
@@ -131,7 +131,7 @@ class Current:
 
 
 def show(controls: Controls) -> None:
-    view, ink = here(), INKS[theme()]
+    view, ink = here(), page_ink()
     name = controls.draw(FORMAT, view.control)
     # The picture of the next section replaces the inner container with all that is in it.
     picture = stage().container().container(key="formats_code", gap="small" if projected() else "large")
@@ -218,7 +218,7 @@ def current_code(controls: Controls, format_: Format, rounding: Rounding, overfl
 def _bits(controls: Controls, current: Current, place: Place) -> None:
     spelling = spell(current.format, current.code)
     draw_clickable(
-        charts.bits_chart(current.format, spelling, INKS[theme()]),
+        charts.bits_chart(current.format, spelling, page_ink()),
         place=place,
         key=f"formats_bits_{current.format.bits}",
         parameter=charts.FLIP,
@@ -259,7 +259,7 @@ def _line(controls: Controls, current: Current, center: int, place: Place) -> No
     )
     chart = place.container(key="slid_formats_line", gap=None)
     draw_clickable(
-        charts.line_chart(rows, INKS[theme()]),
+        charts.line_chart(rows, page_ink()),
         place=chart,
         key="formats_line",
         parameter=charts.TAKE,
@@ -289,7 +289,7 @@ def _table(controls: Controls, current: Current) -> None:
         return
     st.header(f"All {1 << bits} codes")
     draw_clickable(
-        charts.code_table(current.format, current.code, INKS[theme()]),
+        charts.code_table(current.format, current.code, page_ink()),
         place=st.container(),
         key=f"formats_table_{current.format.name}",
         parameter=charts.PICK,

@@ -18,11 +18,10 @@ from pages.formats.charts.words import power_or_number
 from pages.formats.controls import TITLES, draw_formats, format_of
 from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, power_of_two
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink, theme
 from pages.kit.tables import markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
@@ -70,7 +69,7 @@ def show(controls: Controls) -> None:
 
 def _draw_values(controls: Controls, formats: dict[str, Format], axis: str) -> None:
     alt = f"Every positive value of {', '.join(formats)} on one {AXIS.options[axis]} axis"
-    spec = charts.compare_chart(formats, axis == "log", room(), INKS[theme()])
+    spec = charts.compare_chart(formats, axis == "log", room(), page_ink())
     if axis == "log":
         draw_chart(spec, key="formats_compare", is_rigid=True, alt=alt)
         return
@@ -89,7 +88,7 @@ def _draw_values(controls: Controls, formats: dict[str, Format], axis: str) -> N
 def _draw_counts(formats: dict[str, Format]) -> None:
     counts = "; ".join(f"{title}: {charts.per_power(format_)}" for title, format_ in formats.items())
     draw_chart(
-        charts.count_chart(formats, room(), INKS[theme()]),
+        charts.count_chart(formats, room(), page_ink()),
         key="formats_counts",
         is_rigid=True,
         alt=f"Bars: the number of values from each power of two to the next. {counts}",
@@ -163,7 +162,7 @@ def _draw_splits() -> None:
     st.header("Why not eight bits of bf16?")
     splits = ", ".join(f"{name} {sqnr:.1f} dB" for name, sqnr in gaussian_sqnr().items())
     draw_chart(
-        charts.splits_chart(split_rows(), INKS[theme()]),
+        charts.splits_chart(split_rows(), page_ink()),
         key="formats_splits",
         alt=f"SQNR of each split of eight bits: {splits}",
     )
@@ -195,14 +194,12 @@ def split_rows() -> tuple[dict[str, object], ...]:
         for format_ in map(split, range(1, BITS)):
             scale = np.abs(x).max() / format_.max
             values = format_.decode(format_.encode(x / scale)) * scale
-            rows.append(
-                {
-                    "split": format_.name,
-                    "kind": INPUT_NOTES[kind].title,
-                    "sqnr": sqnr_db(rel_err(values, x)),
-                    "zeros": float(((values == 0) & (x != 0)).mean()),
-                }
-            )
+            row = {
+                "split": format_.name,
+                "kind": INPUT_NOTES[kind].title,
+                "sqnr": sqnr_db(rel_err(values, x)),
+            }
+            rows.append(row | {"zeros": float(((values == 0) & (x != 0)).mean())})
     return tuple(rows)
 
 

@@ -10,11 +10,10 @@ from pages.formats.charts import overflow as charts
 from pages.formats.charts.overflow import Row
 from pages.formats.controls import TITLES, draw_formats
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice, Several
@@ -69,7 +68,7 @@ def show(controls: Controls) -> None:
     if not formats:
         return
     draw_chart(
-        charts.overflow_chart(formats, INKS[theme()]),
+        charts.overflow_chart(formats, page_ink()),
         key="formats_overflow",
         is_rigid=True,
         alt=f"What numbers from the largest value on become in {', '.join(formats)}",
@@ -87,7 +86,7 @@ def _draw_runs(controls: Controls) -> None:
     runs = scaled_runs(FORMATS[name], overflow_of(name, beyond))
     draw_notice(notice(runs))
     draw_chart(
-        charts.ends_chart(end_rows(runs), room(), INKS[theme()]),
+        charts.ends_chart(end_rows(runs), room(), page_ink()),
         key="formats_run_ends",
         is_rigid=True,
         alt=f"Loss in the end over the scale of the gradients in {TITLES[name]}. {notice(runs)}",
@@ -115,13 +114,8 @@ def fate(runs: ScaledRuns, log2_scale: int) -> str:
 def end_rows(runs: ScaledRuns) -> list[Row]:
     """A row a scale; a run without a finite loss has the first loss of all runs."""
     return [
-        {
-            "k": k,
-            "loss": float(runs.exact[0]) if end == charts.OVER else _last(runs, k),
-            "fate": end,
-            "text": "none" if end == charts.OVER else short(_last(runs, k), 3),
-            "zeros": float(zeros),
-        }
+        {"k": k, "loss": float(runs.exact[0]) if end == charts.OVER else _last(runs, k), "fate": end}
+        | {"text": "none" if end == charts.OVER else short(_last(runs, k), 3), "zeros": float(zeros)}
         for k, zeros in zip(LOG2_SCALES, runs.zeros, strict=True)
         for end in [fate(runs, k)]
     ]

@@ -14,12 +14,11 @@ from kernels.train.job import BF16
 from kernels.train.row import CopyStatistics, Statistics
 from kernels.train.variants import VARIANTS
 from pages.kit.chart import draw_chart, draw_clickable, room
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import arrow_table, draw_rows, markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
@@ -172,7 +171,7 @@ def draw_lines(
     on_open: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> None:
     around = gaps.band(group, loss)
-    spec = curves_chart(lines, around, gaps.reach(lines, around), room(), INKS[theme()], labels=labels)
+    spec = curves_chart(lines, around, gaps.reach(lines, around), room(), page_ink(), labels=labels)
     widest = max(abs(around.low[-1]), abs(around.high[-1]))
     runs = "; ".join(
         f"{one.name}, seed {one.seed}: {percent(one.percent[-1])} at step {one.steps[-1]}"
@@ -230,7 +229,7 @@ def _draw_ends(controls: Controls, group: Group, recipes: Sequence[str]) -> None
     )
     ends, names = ends_of(group, recipes), {RECIPES[name].title: name for name in recipes}
     draw_chart(
-        ends_chart(ends, names, gaps.ends_of_band(group), delta, room(), INKS[theme()]),
+        ends_chart(ends, names, gaps.ends_of_band(group), delta, room(), page_ink()),
         key="loss_ends",
         alt="Where each run ended, in percent above the mean of bf16. "
         + "; ".join(f"{name}: {', '.join(map(percent, each))}" for name, each in ends.items()),
@@ -342,7 +341,7 @@ def _draw_layers(controls: Controls, group: Group | None) -> None:
         {name: [values[index] for index in order] for name, values in series.items()},
         title,
         room(),
-        INKS[theme()],
+        page_ink(),
         is_log=metric in _LOGARITHMIC,
     )
     draw_chart(spec, key="loss_layers", alt=sentence.replace("**", ""), is_rigid=True)

@@ -7,12 +7,11 @@ from enum import Enum
 from fp8core.experiments.run_spread import SURE
 from fp8core.recipes import RECIPES
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import markdown_table
 from pages.kit.view import here, stage
 from pages.loss.charts.gaps import Pair, published_chart
@@ -45,7 +44,7 @@ def show(controls: Controls) -> None:
     draw_notice(notice(every))
     if every:
         draw_chart(
-            published_chart(every, room(), INKS[theme()]),
+            published_chart(every, room(), page_ink()),
             key="loss_elsewhere",
             alt="Our gaps and published ones, in percent. "
             + "; ".join(

@@ -11,7 +11,6 @@ from kernels.measure.rows import Provenance
 from kernels.train.job import BF16, TrainJob, recipe_of
 from kernels.train.row import Speed, TrainRow
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
@@ -20,7 +19,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.origins import origins_words, recorded_on, row_origin
 from pages.kit.recipes import draw_recipe, draw_source, recipe_values
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
@@ -196,7 +195,7 @@ def _draw_loss(run: Run, key: str, place: Place) -> None:
     ends = [Label(percent=one.percent[-1], name=name) for one, name in zip(lines, names, strict=False)]
     look = {"labels": ends, "axis": LOSS_AXIS, "steps": run.row.steps}
     draw_chart(
-        curves_chart(lines, no_band, (low - margin, high + margin), room(), INKS[theme()], **look),
+        curves_chart(lines, no_band, (low - margin, high + margin), room(), page_ink(), **look),
         key=key,
         place=place,
         alt=f"Loss on the batches over the steps. {last}",

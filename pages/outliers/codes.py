@@ -9,12 +9,11 @@ from typing import Any
 import streamlit as st
 
 from fp8core.formats import Format
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short, span, stored_tile
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.stage.stage import Stage
 from pages.kit.tables import EMPTY, grid
 from pages.outliers.controls import NUMBERS
@@ -73,7 +72,7 @@ def draw(controls: Controls, subject: Subject, key: str, codes: Codes) -> None:
     head.markdown(f"**{title}**, {where(codes)}, in a tile of {tile} with the scale {scale}. {fate(codes)}")
     head.button("Close", type="tertiary", on_click=controls.preset, kwargs={NUMBERS.key: ""})
     heads = ["", *map(str, codes.numbers)]
-    st.html(grid(heads, lines(operand.spec.format, codes), INKS[theme()], is_sticky=True))
+    st.html(grid(heads, lines(operand.spec.format, codes), page_ink(), is_sticky=True))
 
 
 def where(codes: Codes) -> str:

@@ -14,7 +14,6 @@ from fp8core.inputs.recorded import tensor
 from fp8core.linear import OPERANDS, LayerTensor
 from fp8core.recipes.keys import recipe_of_key
 from pages.kit.chart import draw_chart
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import Mark, mark_of
 from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
@@ -22,7 +21,7 @@ from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
@@ -95,7 +94,7 @@ def notice(lines: Mapping[str, tuple[Draws, ...]], counted: Counted) -> str:
 
 def _draw(key: str, curves: Mapping[str, tuple[Draws, ...]], marks: Mapping[str, Mark]) -> None:
     draw_chart(
-        draws_chart(curves, marks, "crest factor of the tensor: largest |x| over rms", INKS[theme()]),
+        draws_chart(curves, marks, "crest factor of the tensor: largest |x| over rms", page_ink()),
         key=key,
         alt="; ".join(f"{name}: {db(p[0].mean)} to {db(p[-1].mean)}" for name, p in curves.items()),
     )
@@ -109,7 +108,7 @@ def show_int8(controls: Controls) -> None:
         return
     integer, floating = answer.parts
     draw_notice(winner(integer, floating))
-    ink = INKS[theme()]
+    ink = page_ink()
     marks = {INTEGER: Mark(ink.mid, "square", (1, 0)), FLOAT: Mark(ink.text, "circle", (1, 0))}
     _draw("outliers_int8", {INTEGER: integer, FLOAT: floating}, marks)
     rows, columns = CHANNELS_SHAPE
@@ -166,7 +165,7 @@ def show_real(controls: Controls) -> None:
     # Shares by the middles of bins.
     bins = {n: {at + BIN / 2: s for at, s in zip(o.bins, o.shares, strict=True)} for n, o in shapes.items()}
     draw_chart(
-        shapes_chart(bins, INKS[theme()]),
+        shapes_chart(bins, page_ink()),
         key="outliers_real",
         alt="; ".join(f"{name}: crest factor {short(one.crest, 3)}" for name, one in shapes.items()),
     )

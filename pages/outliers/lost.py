@@ -8,12 +8,12 @@ import streamlit as st
 from fp8core.experiments.operand_error import Lines
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.bars import Part, stacked
-from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import Mark, mark_of
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import EMPTY, markdown_table
 from pages.kit.view import here
 from pages.outliers.charts.spread import Spread, spread_chart
@@ -35,7 +35,7 @@ def show_lines(controls: Controls) -> None:
     spreads = {key: spread(titles[key], mark_of(key), part, lines[key]) for key, part in parts.items()}
     draw_notice(worst_line(spreads, noun))
     draw_chart(
-        spread_chart(list(spreads.values()), noun, room(), INKS[theme()]),
+        spread_chart(list(spreads.values()), noun, room(), page_ink()),
         key="outliers_lines",
         is_rigid=True,
         alt="; ".join(
@@ -133,7 +133,7 @@ def show_parts(controls: Controls) -> None:
         f"Under {subject.titles[key]} **{percent(parts[key].error.logged.underflows / 100)} of the elements "
         f"become 0.** That is {percent(shares(parts[key])['deadzone'])} of its error."
     )
-    ink = INKS[theme()]
+    ink = page_ink()
     draw_chart(
         stacked(_bars(subject, parts, ink), "share of the recipe's own ‖e‖²", room(), ink),
         key="outliers_parts",

@@ -10,13 +10,12 @@ from fp8core.linear import MATMULS, Side
 from fp8core.recipes.keys import recipe_of_key
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.bars import Part, grouped
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import markdown_table
 from pages.kit.view import here
 from pages.outliers.data import layer, layer_shape, tensor_of
@@ -41,7 +40,7 @@ def show(controls: Controls) -> None:
     colors = {title: mark_of(key).color for key, title in subject.titles.items()}
     draw_notice(notice(results))
     draw_chart(
-        grouped(bars(results, colors), "error of the result, ‖D − exact‖ / ‖exact‖", room(), INKS[theme()]),
+        grouped(bars(results, colors), "error of the result, ‖D − exact‖ / ‖exact‖", room(), page_ink()),
         key="outliers_matmuls",
         is_rigid=True,
         alt="; ".join(

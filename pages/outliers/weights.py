@@ -7,13 +7,13 @@ from fp8core.experiments.two_readers import Disagreement, copies, weight_readers
 from fp8core.recipes.keys import recipe_of_key
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.bars import Part, grouped, stacked
-from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice, notices_wait
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
@@ -37,7 +37,7 @@ def show_readers(controls: Controls) -> None:
     by_name = dict(zip(names, [*parts, *bare], strict=True))
     pairs = [*(weight_readers(recipe_of_key(key)) for key in keys), *bare_operands(format_name, scale_name)]
     draw_notice(readers_notice(dict(zip(tiles, bare, strict=True)), format_name))
-    ink = INKS[theme()]
+    ink = page_ink()
     draw_chart(
         stacked(_differences(by_name, ink), "share of the weight's elements", room(), ink),
         key="outliers_readers",
@@ -123,7 +123,7 @@ def show_story(controls: Controls) -> None:
     before, after = errors[Reading.AS_MADE], errors[reading]
     rows, columns = answer.arguments.shape
     draw_notice(story_notice(before, after))
-    ink = INKS[theme()]
+    ink = page_ink()
     draw_chart(
         grouped(_switch(before, after, ink), "error, ‖read − true‖ / ‖true‖", room(), ink),
         key="outliers_story",

@@ -6,13 +6,13 @@ from fp8core.costs import copy_cost
 from fp8core.linear import OPERANDS, LayerShape
 from fp8core.recipes import Recipe
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import bits_words, bytes_text, count, stored_tile
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import INPUT, SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import grid, note
 from pages.kit.view import here
 from pages.tile_layouts.charts.copies import copies_chart
@@ -32,7 +32,7 @@ _HEAD = (*_WORDS_HEAD, "bits per element", "layouts", "scales", "code bytes", "s
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
-    view, ink = here(), INKS[theme()]
+    view, ink = here(), page_ink()
     recipe = draw_recipe(controls, view.control)
     draw_notice(notice(recipe, layer))
     numbers = controls.value(INPUT), controls.value(SEED)

@@ -6,12 +6,11 @@ from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import Recipe
 from fp8core.tiles import WHOLE
 from pages.kit.chart import draw_clickable, room
-from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import by_family
 from pages.kit.shared_controls import INPUT, SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.view import here
 from pages.tile_layouts.charts.overview import OPEN, overview
 from pages.tile_layouts.charts.scene import overview_scenes
@@ -29,7 +28,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
     draw_notice(notice(recipes))
     scenes = overview_scenes(recipes, controls.value(INPUT), controls.value(SEED), layer)
     draw_clickable(
-        overview(scenes, INKS[theme()], room()),
+        overview(scenes, page_ink(), room()),
         key="tile_overview",
         parameter=OPEN,
         on_click=lambda cell: controls.preset(recipe=cell["recipe"], matmul=cell["matmul"], show="picture"),

@@ -17,13 +17,13 @@ from fp8core.tiles import WHOLE, TileGrid
 from kernels.device import Unsupported
 from kernels.gemm.block_scaled import kind_of
 from pages.kit.chart import room
-from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import code_text, count, power_of_two, rotation_words, scales_words, short, span
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import INPUT, MATMUL, SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.tables import colored, grid, note, pairs
 from pages.kit.view import View, here
 from pages.tile_layouts.charts.scene import OperandTile, Scene, stored_slice
@@ -43,7 +43,7 @@ Steps = list[tuple[str, str]]
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
-    view, ink = here(), INKS[theme()]
+    view, ink = here(), page_ink()
     recipe = draw_recipe(controls, view.control)
     matmul = MATMULS[controls.draw(MATMUL, view.control)]
     scenes = cases(recipe, matmul, controls.value(INPUT), controls.value(SEED), layer)

@@ -12,13 +12,13 @@ from fp8core.recipes import Operand, OperandSpec
 from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, Extent, TileShape
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.scale_rules import recipe_rules, scale_rules
 from pages.kit.shared_controls import INPUT, MATMUL, SEED
-from pages.kit.shell import theme
+from pages.kit.shell import page_ink
 from pages.kit.view import here, know
 from pages.tile_layouts.charts.rule import RuleScene, off_text, rule_chart
 from pages.tile_layouts.facts import A_K, LARGEST_EXTENT, RULE_CONTROLS, SUMMED, extent_of
@@ -34,7 +34,7 @@ _E4M3 = FORMATS["e4m3"]
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
-    view, ink = here(), INKS[theme()]
+    view, ink = here(), page_ink()
     matmul = MATMULS[controls.draw(MATMUL)]
     beside = {A_K: view.control, SUMMED: view.control}
     texts = tuple(controls.draw(control, beside.get(control)) for control in RULE_CONTROLS)

@@ -42,23 +42,16 @@ def tooltip(*first: alt.Tooltip, titles: Sequence[str] = TITLES) -> list[alt.Too
 
 
 def _columns(points: Sequence[Point], titles: Sequence[str]) -> dict[str, list[Any]]:
-    return {
-        "series": [point.series for point in points],
-        "here": [point.is_here for point in points],
-        "intensity": [point.intensity for point in points],
-        "speed": [point.speed for point in points],
-        **word_columns([point.words for point in points], titles),
-    }
+    fields = {"series": "series", "here": "is_here", "intensity": "intensity", "speed": "speed"}
+    columns = {name: [getattr(point, field) for point in points] for name, field in fields.items()}
+    return columns | word_columns([point.words for point in points], titles)
 
 
 def _series(points: Sequence[Point]) -> dict[str, list[str]]:
     recipes = {point.series: point.recipe for point in points}
     every = [mark_of(recipe) for recipe in recipes.values()]
-    return {
-        "series": list(recipes),
-        "colors": [one.color for one in every],
-        "shapes": [one.shape for one in every],
-    }
+    colors, shapes = [one.color for one in every], [one.shape for one in every]
+    return {"series": list(recipes), "colors": colors, "shapes": shapes}
 
 
 def _intensity_axis() -> alt.X:

@@ -123,12 +123,10 @@ def _add(rows: dict[str, list[_Row]], group: Group, top: float, *, is_flat: bool
             "y": middle,
             "low": middle - size / 2,
             "high": middle + size / 2,
-            "mean": group.mean,
-            "figure": f"{group.mean:.2f}" if has_torch else "",
-            "none": "" if has_torch else NO_OP,
-            "mean_bf16": group.mean_bf16,
-            "figure_bf16": "" if group.mean_bf16 is None else f"{group.mean_bf16:.2f}",
         }
+        | {"mean": group.mean, "figure": f"{group.mean:.2f}" if has_torch else ""}
+        | {"none": "" if has_torch else NO_OP, "mean_bf16": group.mean_bf16}
+        | {"figure_bf16": "" if group.mean_bf16 is None else f"{group.mean_bf16:.2f}"}
     )
 
 

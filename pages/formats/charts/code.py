@@ -39,46 +39,28 @@ def per_line(bits: int) -> int:
 
 
 def bit_rows(format_: Format, spelling: Spelling) -> list[Row]:
-    bits, wide, gap = len(spelling.bits), per_line(len(spelling.bits)), 0.06
+    bits, wide = len(spelling.bits), per_line(len(spelling.bits))
+
+    def place(start: int, stop: int, line: int) -> Row:
+        return {"x0": start + 0.06, "x1": stop - 0.06, "y": line * LINE}
+
     digits = [*zip(spelling.bits, spelling.layout, strict=True)]
-    rows: list[Row] = [
-        {
-            "kind": "bit",
-            "bit": bits - 1 - at,
-            "x0": at % wide + gap,
-            "x1": at % wide + 1 - gap,
-            "y": at // wide * LINE,
-            "text": digit,
-            "role": letter,
-            "on": int(digit),
-            "what": f"{ROLES[letter]}, bit {bits - 1 - at}: a click makes it {'10'[int(digit)]}",
-        }
+    rows = [
+        {"kind": "bit", "bit": bits - 1 - at, **place(at % wide, at % wide + 1, at // wide), "text": digit}
+        | {"role": letter, "on": int(digit)}
+        | {"what": f"{ROLES[letter]}, bit {bits - 1 - at}: a click makes it {'10'[int(digit)]}"}
         for at, (digit, letter) in enumerate(digits)
     ]
     values = {
-        letter: _meaning(
-            format_, spelling, letter, "".join(digit for digit, role in digits if role == letter)
-        )
-        for letter in ROLES
-        if letter in spelling.layout
+        letter: _meaning(format_, spelling, letter, "".join(d for d, role in digits if role == letter))
+        for letter in dict.fromkeys(spelling.layout)
     }
     for line in range(0, bits, wide):
         start = 0
         for letter, run in groupby(spelling.layout[line : line + wide]):
             stop = start + len(list(run))
-            rows.append(
-                {
-                    "kind": "field",
-                    "bit": -1,
-                    "x0": start + gap,
-                    "x1": stop - gap,
-                    "y": line // wide * LINE,
-                    "text": ROLES[letter],
-                    "role": letter,
-                    "on": 1,
-                    "what": values.pop(letter, ""),
-                }
-            )
+            field = {"kind": "field", "bit": -1, **place(start, stop, line // wide), "text": ROLES[letter]}
+            rows.append(field | {"role": letter, "on": 1, "what": values.pop(letter, "")})
             start = stop
     return rows
 
@@ -224,13 +206,8 @@ def line_rows(
         return -MARGIN < at(x) < 1 + MARGIN
 
     rows: list[Row] = [
-        {
-            "kind": "value",
-            "x": at(value),
-            "text": number(value, DIGITS),
-            "code": hexadecimal(one, format_),
-            "on": int(one == code),
-        }
+        {"kind": "value", "x": at(value), "text": number(value, DIGITS)}
+        | {"code": hexadecimal(one, format_), "on": int(one == code)}
         for one, value in zip(codes, values, strict=True)
     ]
     for outcome in outcomes if len(outcomes) > 1 else ():
@@ -251,8 +228,10 @@ def line_rows(
     if typed is not None and not math.isnan(typed):
         beyond = "" if is_inside(typed) else (" →" if typed > high else " ←")
         rows.append({"kind": "number", "x": at(typed), "text": f"{number(typed)}{beyond}"})
-    for stop in stops(low, high, values, typed):
-        rows.append({"kind": "stop", "x": at(stop), "at": stop, "words": number(stop)})
+    rows += [
+        {"kind": "stop", "x": at(stop), "at": stop, "words": number(stop)}
+        for stop in stops(low, high, values, typed)
+    ]
     return {name: [row.get(name) for row in rows] for name in LINE_FIELDS}
 
 

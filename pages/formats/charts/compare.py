@@ -66,17 +66,10 @@ def count_chart(formats: Mapping[str, Format], room: int, ink: Ink) -> Filled:
     unit = _FILL / (1 + math.log2(max(most.values())))
     low, high = (end(end(its) for its in counts.values()) for end in (min, max))
     bars: list[Row] = [
-        {
-            "format": title,
-            "x0": 2.0**exponent,
-            "x1": 2.0 ** (exponent + 1),
-            "y0": line + 1.0,
-            "y1": line + 1 - unit * (1 + math.log2(numbers)),
-            "count": numbers,
-            "most": numbers == most[title],
-            "wide": 1 / (high + 1 - low),
-            "from": power_of_two(exponent),
-        }
+        {"format": title, "x0": 2.0**exponent, "x1": 2.0 ** (exponent + 1)}
+        | {"y0": line + 1.0, "y1": line + 1 - unit * (1 + math.log2(numbers))}
+        | {"count": numbers, "most": numbers == most[title], "wide": 1 / (high + 1 - low)}
+        | {"from": power_of_two(exponent)}
         for line, (title, its) in enumerate(counts.items())
         for exponent, numbers in its.items()
     ]

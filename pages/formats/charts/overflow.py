@@ -47,13 +47,8 @@ def band_rows(rows: Sequence[Row]) -> list[Row]:
     """Bands of scales with one fate: their ends, and the place of their names."""
     last = rows[-1]["k"]
     return [
-        {
-            "x0": its[0] - 0.5,
-            "x1": its[-1] + 0.5,
-            "at": its[-1] + 0.5 if its[-1] == last else its[0] - 0.5,
-            "is_last": its[-1] == last,
-            "fate": fate,
-        }
+        {"x0": its[0] - 0.5, "x1": its[-1] + 0.5, "at": its[-1] + 0.5 if its[-1] == last else its[0] - 0.5}
+        | {"is_last": its[-1] == last, "fate": fate}
         for fate, run in groupby(rows, key=lambda row: row["fate"])
         for its in [[row["k"] for row in run]]
     ]

@@ -24,12 +24,8 @@ def draws_chart(
 ) -> Filled:
     """Every curve over a logarithmic axis, its name at its end."""
     points = [
-        {
-            "who": name,
-            "color": marks[name].color,
-            "shape": marks[name].shape,
-            **{field: getattr(draws, field) for field in ("at", "mean", "low", "high", "bits")},
-        }
+        {"who": name, "color": marks[name].color, "shape": marks[name].shape}
+        | {field: getattr(draws, field) for field in ("at", "mean", "low", "high", "bits")}
         for name, every in curves.items()
         for draws in every
         if has_error(draws)

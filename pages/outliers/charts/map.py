@@ -138,12 +138,8 @@ def _tiles(row: dict[str, Any], columns: range, outliers: Sequence[bool]) -> lis
     rooms = zip(ends, [*whole[1:], columns.stop][: len(ends)], strict=True)
     with_words = next((end for end, limit in rooms if limit - end >= _ROOM), None)
     return [
-        {
-            "top": row["top"],
-            "from": end - wide - columns.start,
-            "to": end - columns.start,
-            "words": f"a tile of {wide}" * (end == with_words),
-        }
+        {"top": row["top"], "from": end - wide - columns.start, "to": end - columns.start}
+        | {"words": f"a tile of {wide}" * (end == with_words)}
         for end in ends
     ]
 

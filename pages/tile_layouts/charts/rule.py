@@ -149,20 +149,11 @@ def _tiles(
 
 def summed_rows(scene: RuleScene, at: _Tracks = _TALL) -> list[Row]:
     """A row for each summed stretch: its corners, and whether the scales leave it."""
-    unit = WIDTH / scene.k
+    unit, changes = WIDTH / scene.k, ("constant", "changes")
     return [
-        {
-            "x0": unit * part.k.start,
-            "x1": unit * part.k.stop,
-            "y0": at.summed,
-            "y1": at.summed + at.tall,
-            "verdict": LEAVES if part.scale_leaves_sum else VARIES,
-            "what": f"k = {span(part.k)}",
-            "why": " and ".join(
-                f"{name} {'constant' if constant else 'changes'}"
-                for name, constant in (("A", part.a_constant), ("B", part.b_constant))
-            ),
-        }
+        {"x0": unit * part.k.start, "x1": unit * part.k.stop, "y0": at.summed, "y1": at.summed + at.tall}
+        | {"verdict": LEAVES if part.scale_leaves_sum else VARIES, "what": f"k = {span(part.k)}"}
+        | {"why": f"A {changes[not part.a_constant]} and B {changes[not part.b_constant]}"}
         for part in scene.summed
     ]
 
@@ -177,16 +168,8 @@ def _level(numbers: ContractedNumbers, at: _Tracks) -> tuple[float, float]:
 
 def _sum_rows(rows: Sequence[Row], numbers: ContractedNumbers, zero: float, unit: float) -> list[Row]:
     return [
-        {
-            **row,
-            "x0": row["x0"] + inset,
-            "x1": row["x1"] - inset,
-            "y0": zero,
-            "y1": zero - unit * right,
-            "pulled": zero - unit * pulled,
-            "right_text": short(right),
-            "pulled_text": short(pulled),
-        }
+        {**row, "x0": row["x0"] + inset, "x1": row["x1"] - inset, "y0": zero, "y1": zero - unit * right}
+        | {"pulled": zero - unit * pulled, "right_text": short(right), "pulled_text": short(pulled)}
         for row, right, pulled in zip(rows, numbers.right_parts, numbers.pulled_out_parts, strict=True)
         for inset in [min(2.0, (row["x1"] - row["x0"]) / 8)]
     ]
