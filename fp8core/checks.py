@@ -42,7 +42,7 @@ def instance(what: str, value: _T, *kinds: type) -> _T:
 
 
 def reals(what: str, x: ArrayLike, ndim: int | None = None) -> NDArray[Any]:
-    """Convert to an array of real numbers, not boolean, with `ndim` dims."""
+    """Convert to an array of real numbers with `ndim` dims."""
     array = _array(what, x)
     if array.dtype.kind == "b" or not np.can_cast(array.dtype, np.float64, "same_kind"):
         raise ValueError(f"{what} holds real numbers, got {_described(x)}")
@@ -63,14 +63,12 @@ def codes_of(name: str, bits: int, codes: ArrayLike) -> NDArray[Any]:
 
 
 def codes_array(what: str, codes: Any) -> NDArray[Any]:
-    """Check for a numpy array of integer codes."""
     if not isinstance(codes, np.ndarray) or not np.issubdtype(codes.dtype, np.integer):
         raise ValueError(f"{what} is a numpy array of integer codes, got {_described(codes)}")
     return codes
 
 
 def one_length(**arrays: NDArray[Any]) -> int:
-    """Common length K of arrays [K]."""
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) != 1 or len(next(iter(shapes))) != 1:
         got = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items())

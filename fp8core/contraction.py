@@ -1,9 +1,9 @@
-"""The rule behind every geometry: when does a scale leave the sum?
+"""Rule behind every geometry: a scale leaves the sum where it is constant along K.
 
     D[m, n] = Σ_k A[m, k] · B[k, n],   A = sA · a,  B = sB · b   (a, b codes; sA, sB constant on a tile)
 
 On a stretch of K with constant scales, sA · sB moves in front of the sum of codes. A tensor core adds only
-codes, so at the end of each such stretch the partial sum is rescaled.
+codes: at the end of each such stretch the partial sum is rescaled.
 """
 
 import math
@@ -62,7 +62,7 @@ class SummedStretch:
 
 
 def summed_stretches(k: int, summed: Extent, a: Extent, b: Extent) -> tuple[SummedStretch, ...]:
-    """Stretches of `summed` products each (WHOLE: all of K), with the constancy of the scales."""
+    """Stretches of `summed` products each (WHOLE: all of K)."""
     _check_extent(a)
     _check_extent(b)
     return tuple(SummedStretch(part, _constant(part, a), _constant(part, b)) for part in stretches(k, summed))
@@ -79,7 +79,7 @@ def _constant(part: range, extent: Extent) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class PartialSum:
-    """A stretch with constant scales: the sum of products of codes, and the two scales."""
+    """Sum of products of codes on a stretch with constant scales, and the two scales."""
 
     k: range
     a_scale: float
@@ -100,8 +100,8 @@ def partial_sums(
 ) -> tuple[PartialSum, ...]:
     """Partial sums of one output element, a stretch each.
 
-    Arrays are [K], as in `contract`; `extents` are the tiles' extents along K. Raises ValueError if a scale
-    changes inside a stretch, and for arrays of different lengths.
+    Arrays are [K], as in `contract`; `extents` are the tiles' along K. Raises ValueError if a scale changes
+    inside a stretch, and for arrays of different lengths.
     """
     a_codes, b_codes, a_scale, b_scale = _vectors(a_codes, b_codes, a_scale, b_scale)
     parts = []
@@ -142,7 +142,7 @@ def contract(
     """Compute Σ_k of one output element from decoded codes [K] and each element's scale [K].
 
     The tensor core sums the `stretches` of `summed`. `pulled_out` uses the scales of a stretch's first
-    element for all of it: nothing else is possible once codes are added. It equals `right` where the scale
+    element for all of it: once codes are added, nothing else is possible. It equals `right` where the scale
     leaves the sum. Raises ValueError for arrays of different lengths.
     """
     a_codes, b_codes, a_scale, b_scale = _vectors(a_codes, b_codes, a_scale, b_scale)
@@ -160,7 +160,6 @@ def contract(
 
 
 def _vectors(*arrays: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """Check that the four arrays have one length."""
     names = ("a_codes", "b_codes", "a_scale", "b_scale")
     by_name = {name: reals(name, array) for name, array in zip(names, arrays, strict=True)}
     one_length(**by_name)

@@ -31,17 +31,16 @@ def copy_cost(copy: Copy, layer: LayerShape) -> CopyCost:
 
 
 def code_bytes(operand: Operand, shape: tuple[int, int]) -> int:
-    """Bytes of the packed codes of a stored tensor."""
     return -(-prod(shape) * operand.spec.format.packed_bits // 8)
 
 
 def scale_bytes(operand: Operand, shape: tuple[int, int]) -> int:
-    """Bytes of the scales of a stored tensor, of both levels."""
+    """Bytes of a stored tensor's scales, of both levels."""
     return sum(prod(grid.scale_shape) * stored.bytes for grid, stored in _levels(operand, shape))
 
 
 def _levels(operand: Operand, shape: tuple[int, int]) -> list[tuple[TileGrid, FloatFormat]]:
-    """Grid and format of each level of scales in memory; a constant is not there."""
+    """Grid and format of each level of scales in memory."""
     rule = operand.spec.scale_rule
     levels = [(operand.grid(shape), rule.format)]
     outer = operand.outer_grid(shape)

@@ -18,8 +18,6 @@ _FP64_MANTISSA = 52
 
 
 class Grid(Hashable, Protocol):
-    """Values of a number format, as a ladder needs them."""
-
     @property
     def values(self) -> NDArray[np.float64]: ...
 
@@ -79,12 +77,10 @@ def ladder(grid: Grid) -> Ladder | None:
 
 
 def _shared_zeros(bits: NDArray[np.int64]) -> int:
-    """Trailing mantissa bits that are 0 in all numbers."""
     bits_used = int(np.bitwise_or.reduce(bits)) | 1 << _FP64_MANTISSA
     return (bits_used & -bits_used).bit_length() - 1
 
 
 def signed(sizes: NDArray[np.float64], like: ArrayLike, has_minus_zero: bool) -> NDArray[np.float64]:
-    """Give sizes the signs of `like`."""
     values = np.copysign(sizes, like)
     return values if has_minus_zero else values + 0.0

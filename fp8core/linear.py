@@ -14,16 +14,12 @@ from fp8core.checks import instance, whole
 
 
 class Axis(Enum):
-    """Axis of the layer, by the name of its size in shapes."""
-
     TOKENS = "tokens"
     IN = "in"
     OUT = "out"
 
 
 class LayerTensor(Enum):
-    """Tensor of the layer, by its symbol."""
-
     X = "x"
     W = "w"
     DY = "dy"
@@ -33,7 +29,6 @@ class LayerTensor(Enum):
 
     @property
     def axes(self) -> tuple[Axis, Axis]:
-        """(rows, columns) as stored, row-major."""
         return _AXES[self]
 
 
@@ -50,8 +45,6 @@ OPERANDS = (LayerTensor.X, LayerTensor.W, LayerTensor.DY)
 
 
 class Side(Enum):
-    """Left or right operand of a matmul."""
-
     A = "A"
     B = "B"
 
@@ -78,7 +71,6 @@ class LayerShape:
                 return self.out
 
     def of(self, tensor: LayerTensor) -> tuple[int, int]:
-        """(rows, columns) of a stored tensor."""
         rows, columns = instance("a stored tensor", tensor, LayerTensor).axes
         return self.size(rows), self.size(columns)
 

@@ -111,7 +111,6 @@ def _times(amax: NDArray[np.float32], factor: float) -> NDArray[np.float32]:
 
 
 def _best(candidates: list[Scales], x: NDArray[np.float32], operand: Operand, grid: TileGrid) -> Scales:
-    """Choose each tile's scale with the least squared error, the first of equals."""
     errors = np.stack([tile_errors(x, operand, grid, one.effective) for one in candidates])
     with np.errstate(invalid="ignore"):
         best = np.argmin(np.where(np.isnan(errors), np.inf, errors), axis=0)[None]
@@ -146,7 +145,6 @@ def tile_errors(
 
 
 def _halved(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
-    """float32[...] of [..., n]: halves of the last axis added until one number is left."""
     size = 1 << (numbers.shape[-1] - 1).bit_length()
     numbers = np.pad(numbers, [(0, 0)] * (numbers.ndim - 1) + [(0, size - numbers.shape[-1])])
     while size > 1:

@@ -66,14 +66,14 @@ class QuantizedTensor:
         )
 
     def scale_codes(self) -> NDArray[np.uint8]:
-        """uint8[*grid.scale_shape]: scales as bytes. Raises ValueError for wider scales."""
+        """uint8[*grid.scale_shape]: scales as bytes. Raises ValueError for wider ones."""
         stored = self.spec.scale_rule.format
         if stored.bits > 8:
             raise ValueError(f"a scale in one byte has a format of 8 bits, got {stored.name}")
         return stored.encode(self.scale).astype(np.uint8)
 
     def values(self) -> NDArray[np.float32]:
-        """float32[rows, columns]: numbers of the codes, rounded once to fp32.
+        """float32[rows, columns]: the codes' numbers, rounded once.
 
         A code can round up to 2**128, infinite in fp32; `exact_values` has that number.
         """
@@ -96,10 +96,9 @@ def quantize(
     """Quantize x: float32[rows, columns] over `grid` as `spec` says, or as an operand, which has both.
 
     random: uint8[rows, columns], bits of stochastic rounding (fp8core.philox). history: float32[steps], amax
-    of earlier steps, oldest first, for a delayed scale; without it, or all zero, the tensor's own amax
-    counts.
+    of earlier steps, oldest first, for a delayed scale; without it, or all zero, the tensor's own counts.
 
-    float16 and bfloat16 are exact in float32 and accepted. Raises ValueError for another type, a shape other
+    float16 and bfloat16 are exact in float32 and accepted. Raises ValueError for another type, another shape
     than the grid's, tiles that cross an outer tile's edge, stochastic rounding without bits, and unused bits
     or history.
     """
@@ -125,7 +124,7 @@ def prepared(x: ArrayLike, operand: Operand) -> NDArray[np.float32]:
 def _rotated(x: NDArray[np.float32], rotation: Rotation, k_is_rows: bool) -> NDArray[np.float32]:
     """float32[rows, columns]: each run of K times the Hadamard matrix, in fp32, then rounded to bf16.
 
-    Signs multiply first, then butterflies from neighbors outward, then 1/sqrt(size), each rounded to fp32. A
+    Signs come first, then butterflies from neighbors outward, then 1/sqrt(size), each rounded to fp32. A
     shorter last run of K is only rounded to bf16, in both operands, so the product holds.
     """
     operand = np.ascontiguousarray(x.T) if k_is_rows else x
@@ -147,7 +146,7 @@ def quantize_part(
 ) -> NDArray[np.uint8]:
     """Codes that `quantize` gives in these rows and columns.
 
-    `x`: the tensor as from `prepared`. `scale`: its effective `scales`. `random`: its random bits.
+    `x`: as from `prepared`. `scale`: its effective `scales`. `random`: its random bits.
     """
     x, operand, grid = _checked(x, operand, None)
     ends = zip((rows, columns), x.shape, grid.extents, strict=True)
@@ -164,7 +163,6 @@ def _codes(
     spec: OperandSpec,
     random: NDArray[np.uint8] | None,
 ) -> NDArray[np.uint8]:
-    """Code of each element under its tile's effective scale."""
     quotients, noise = scaled(x, grid, scale), _noise(x.shape, spec, random)
     is_nan = np.isnan(quotients) | grid.expand(np.isnan(scale).astype(np.float32)).astype(bool)
     if not is_nan.any():
@@ -198,7 +196,7 @@ def quantized_values(
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     """float64[rows, columns], the values of `quantize`, and the effective scales.
 
-    Without codes it takes a fraction of the time. Raises ValueError for stochastic rounding, and as
+    It makes no codes, which takes a fraction of the time. Raises ValueError for stochastic rounding, and as
     `quantize`.
     """
     x, operand, grid = _checked(x, grid, spec)
@@ -224,7 +222,6 @@ def values_under(
 def _checked(
     x: ArrayLike, grid: TileGrid | Operand, spec: OperandSpec | None
 ) -> tuple[NDArray[np.float32], Operand, TileGrid]:
-    """float32[rows, columns], operand and tiles. Raises ValueError for another type of x."""
     x = reals("x", x, ndim=2)
     operand = operand_of(grid, spec)
     if x.dtype not in (np.float32, np.float16) and x.dtype.name != "bfloat16":
@@ -240,7 +237,6 @@ def scales(x: ArrayLike, operand: Operand) -> Scales:
 
 
 def operand_of(grid: TileGrid | Operand, spec: OperandSpec | None) -> Operand:
-    """The operand itself, or one of a grid's tiles and `spec`."""
     if isinstance(grid, Operand):
         if spec is not None:
             raise ValueError("an operand has a spec of its own, got another beside it")

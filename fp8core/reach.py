@@ -13,8 +13,6 @@ from fp8core.tiles import WHOLE, Extent, TileGrid
 
 
 class Home(Enum):
-    """Source of the amax that a code waits for."""
-
     EARLIER = "earlier steps"
     TILE = "a tile"
     LINE = "a whole row or column"
@@ -39,12 +37,11 @@ class Reach:
         return (Home.TILE, Home.LINE, Home.TENSOR)[(self.rows, self.columns).count(WHOLE)]
 
     def numbers(self, shape: tuple[int, int]) -> int:
-        """How many numbers these are in a stored tensor of `shape` (rows, columns)."""
+        """Count them in a stored tensor of `shape` (rows, columns)."""
         tall, wide = TileGrid.over(shape, (self.rows, self.columns)).extents
         return min(tall, max(shape[0], 1)) * min(wide, max(shape[1], 1))
 
     def lies_in(self, rows: Extent, columns: Extent) -> bool:
-        """Return True if a program with `rows` by `columns` numbers holds all that a code waits for."""
         return _at_most(self.rows, rows) and _at_most(self.columns, columns)
 
     def reads(self, shape: tuple[int, int], capacity: int) -> int:

@@ -41,7 +41,6 @@ class Reflections:
     signs: NDArray[np.float64]
 
     def apply(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64[..., n, size]: x R."""
         y = x.copy()
         for step in self.steps:
             step.reflect(y, back=False)
@@ -69,7 +68,6 @@ def draw_reflections(size: int, seed: int, batch: tuple[int, ...] = ()) -> Refle
 def _step(
     batch: tuple[int, ...], size: int, start: int, rng: np.random.Generator
 ) -> tuple[Step, NDArray[np.float64]]:
-    """Next reflections, and the signs of their dims."""
     number = min(_TOGETHER, size - start)
     axes = np.tril(rng.standard_normal((*batch, size - start, number)))
     at = np.arange(number)

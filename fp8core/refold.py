@@ -1,8 +1,8 @@
 """Refolding: the power-of-two scales of neighboring tiles become one, and the codes move to it.
 
-For a tensor core without scales, as Hopper's: one scale for REFOLDED_K elements fits the products between two
-promotions. Operand A gets a scale for each LINE, B one for each SQUARE, as DeepSeek-V3's activations and
-weights. Out of lines of 1 × t along K, t a divisor of REFOLDED_K:
+A tensor core without scales, as Hopper's, needs one scale for REFOLDED_K elements between two promotions.
+Operand A gets a scale for each LINE, B one for each SQUARE, as DeepSeek-V3's activations and weights. Out of
+lines of 1 × t along K, t a divisor of REFOLDED_K:
 
     S     = the largest of the scales s in a refolded tile
     code  = encode(decode(code) · (s / S)), nearest even: s / S is 1, 1/2, 1/4 …, and nothing saturates
@@ -10,9 +10,8 @@ weights. Out of lines of 1 × t along K, t a divisor of REFOLDED_K:
 
 S is an fp32 scale. A zero tile has the smallest scale, so it never decides. The value code · S equals
 code · s, except where |code · s| < min_normal · S: only multiples of min_subnormal · S are left there, an
-error of at most half such a step. A square's S is that of its largest row: a row far below loses more than as
-a line, and a NaN takes the whole square. Each factor of two between s and S costs a tile one binade of its
-format's normal numbers; e4m3 has 15.
+error of at most half such a step. In a square, a row far below the largest loses most. Each factor of two
+between s and S costs a tile one binade of its format's normal numbers; e4m3 has 15.
 
 Tiles can change after quantizing because only exponents move. DeepSeek-V3 keeps powers of two for activations
 that it turns from 1x128 tiles into 128x1 (arXiv 2412.19437, section 3.3.3); its weights have 128x128 tiles

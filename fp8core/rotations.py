@@ -1,7 +1,7 @@
-"""Rotations: orthogonal matrices that spread an outlier over a block; applied to both operands they cancel.
+"""Orthogonal matrices that spread an outlier over a block; on both operands they cancel.
 
-(A R)(B R)ᵀ = A R Rᵀ Bᵀ = A Bᵀ. A Hadamard matrix is a rotation of ±1/sqrt(size) whose product with a vector
-takes size · log2(size) additions.
+(A R)(B R)ᵀ = A R Rᵀ Bᵀ = A Bᵀ. A Hadamard matrix has entries ±1/sqrt(size); its product with a vector takes
+size · log2(size) additions.
 """
 
 import math
@@ -62,7 +62,6 @@ def _check_last_axis(x: NDArray[Any], size: int) -> None:
 
 
 def random_signs(size: int, seed: int) -> NDArray[np.int64]:
-    """[size] of ±1, fair coins."""
     whole("the number of signs", size, 0), whole("a seed", seed, 0)
     return np.random.default_rng(seed).choice((-1, 1), size)
 
@@ -111,7 +110,6 @@ class Rotation:
 
     @cached_property
     def signs(self) -> NDArray[np.int64]:
-        """[size] of ±1 before a Hadamard matrix."""
         match self.kind:
             case RotationKind.NVFP4_HADAMARD:
                 return np.array(NVFP4_SIGNS)
@@ -132,7 +130,6 @@ class Rotation:
         return hadamard(x, self.size, self.signs)
 
     def undo(self, y: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of y: y Rᵀ, up to float64's rounding."""
         y = self._checked(y)
         if self.kind is RotationKind.ORTHOGONAL:
             return self._reflections.undo(y.reshape(-1, self.size)).reshape(y.shape)

@@ -88,15 +88,14 @@ class OuterScale:
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleRule:
-    """amax → scale: the `format` of a stored scale, and its fit to amax.
+    """Rule from amax to a stored scale: the scale's `format`, and its fit.
 
     amax_floor: the least amax that counts. outer: the scale one level up, or None. history: earlier steps
     whose largest amax decides; 0 is the tensor's own. search: factors of amax; the least squared error wins,
     the first of equals. target: number that amax is brought to, for a quotient of one level; None is Qmax,
     the largest of the codes' format.
 
-    Raises ValueError for a field of another type or range, and for two fitted levels of scales that are not
-    quotients.
+    Raises ValueError for a field of another type or range, and for two fitted levels that are not quotients.
     """
 
     format: FloatFormat
@@ -165,17 +164,16 @@ class ScaleRule:
 
     @property
     def powers_of_two(self) -> bool:
-        """Return True if every stored scale is a power of two."""
         return not self.has_fitted_outer and (self.fit is not Fit.NEAREST or self.format.mantissa_bits == 0)
 
     @property
     def min_scale(self) -> float:
-        """Smallest stored scale, of a zero tile and of too small an amax."""
+        """Scale of a zero tile and of too small an amax."""
         return 0.0 if self.has_fitted_outer else self.format.min_normal
 
     @property
     def max_scale(self) -> float:
-        """Largest stored scale, of too large an amax."""
+        """Scale of too large an amax."""
         return self.format.max
 
     def scale(
@@ -183,8 +181,8 @@ class ScaleRule:
     ) -> NDArray[np.float32]:
         """float32, shape of amax: stored scales for codes of format `element`.
 
-        amax is >= 0, inf or NaN; inf, NaN and an amax beyond fp32 give NaN. `outer_amax`, shape of amax, is
-        the outer tile's, for two fitted levels.
+        amax is >= 0, inf or NaN; inf, NaN and an amax beyond fp32 give NaN. `outer_amax`, for two fitted
+        levels: the outer tile's, in amax's shape.
 
         Raises ValueError for a negative amax, an element whose largest value is no normal fp32 number, and
         outer amax that the rule does not fit.
@@ -251,7 +249,7 @@ class ScaleRule:
         return np.ldexp(np.float32(1), np.clip(exponent, self.format.e_min, self.format.e_max))
 
     def _enc(self, outer_amax: NDArray[np.float32], element: Format) -> NDArray[np.float32]:
-        """float32: factor from the outer tile's amax to the largest code times the largest inner scale."""
+        """float32: factor from the outer amax to the largest code times the largest inner scale."""
         with np.errstate(over="ignore", divide="ignore"):
             enc = np.minimum(self.outer_reach(element) / outer_amax, np.float32(_FP32.max))
         return np.where((outer_amax == 0) | (enc == 0), np.float32(1), enc)
@@ -259,7 +257,6 @@ class ScaleRule:
     def _inner(
         self, amax: NDArray[np.float32], outer_amax: NDArray[np.float32], element: Format
     ) -> NDArray[np.float32]:
-        """Transformer Engine's order, each step rounded to fp32."""
         share = self._enc(outer_amax, element) * (np.float32(1) / np.float32(element.max))
         with np.errstate(over="ignore"):
             inner = np.minimum(amax * share, np.float32(self.format.max))

@@ -62,7 +62,6 @@ def neighbors(format_: Format, x: ArrayLike) -> Neighbors:
 
 
 def _encoded_neighbors(format_: Format, x: NDArray[np.float64]) -> Neighbors:
-    """Neighbors by encoding, for any format and any x."""
     low = format_.decode(format_.encode(x, Rounding.TOWARD_ZERO))
     # The middle of the gap rounds away whatever the size of x; noise next to 1 would miss a tiny x.
     middle = np.copysign(np.abs(low) + gap_beside(format_, low) / 2, x)
@@ -117,7 +116,7 @@ def nearest_of(format_: Format, x: NDArray[np.float64], around: Neighbors) -> ND
 def draw(
     around: Neighbors, random: NDArray[np.integer], bits: int, debias: Debias = Debias.TRUNCATE
 ) -> NDArray[np.float64]:
-    """Choose one neighbor of each x by `random`, R in 0..2**bits, broadcast."""
+    """Choose one neighbor of each x by `random`, R in 0..2**bits."""
     chance = _whole_chances(around.fraction, bits, debias)
     random = reals("random", random)
     if random.dtype.kind not in "iu" or (random.size and not 0 <= random.min() <= random.max() < 1 << bits):
@@ -133,7 +132,7 @@ def round_stochastic(
     bits: int,
     debias: Debias = Debias.TRUNCATE,
 ) -> NDArray[np.float64]:
-    """Round x to values of the format by `random`, R in 0..2**bits, broadcast.
+    """Round x to values of the format by `random`, R in 0..2**bits.
 
     A negative number that becomes zero, and -0, become -0 if the format has it, as in `encode`.
     """

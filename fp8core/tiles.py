@@ -79,33 +79,28 @@ class TileGrid:
 
     @classmethod
     def over(cls, shape: tuple[int, int], tile: tuple[Extent, Extent]) -> "TileGrid":
-        """Grid of tiles of (rows, columns) elements over a tensor of shape (rows, columns)."""
         return cls(*(tuple(pair) if isinstance(pair, Iterable) else pair for pair in (shape, tile)))
 
     @cached_property
     def extents(self) -> tuple[int, int]:
-        """(rows, columns) of a full tile in elements, WHOLE resolved."""
+        """Full tile in elements, WHOLE resolved."""
         sizes = zip(self.shape, self.tile, strict=True)
         rows, columns = (max(size if extent is WHOLE else extent, 1) for size, extent in sizes)
         return rows, columns
 
     @cached_property
     def scale_shape(self) -> tuple[int, int]:
-        """(rows, columns) of the scale buffer: one scale a tile."""
         rows, columns = (-(-size // extent) for size, extent in zip(self.shape, self.extents, strict=True))
         return rows, columns
 
     def tile_of(self, row: int, column: int) -> tuple[int, int]:
-        """(row, column), in the grid of scales, of an element's tile.
-
-        Raises IndexError for an element outside the tensor.
-        """
+        """(row, column), in the grid of scales, of an element's tile. Raises IndexError."""
         if not (0 <= whole("a row", row) < self.shape[0] and 0 <= whole("a column", column) < self.shape[1]):
             raise IndexError(f"element ({row}, {column}) is outside a tensor of shape {self.shape}")
         return row // self.extents[0], column // self.extents[1]
 
     def tile_at(self, row: int, column: int) -> Tile:
-        """Tile at a place in the grid of scales. Raises IndexError outside it."""
+        """Tile at a place in the grid of scales. Raises IndexError."""
         whole("a tile's row", row), whole("a tile's column", column)
         if not (0 <= row < self.scale_shape[0] and 0 <= column < self.scale_shape[1]):
             raise IndexError(f"tile ({row}, {column}) is outside a grid of {self.scale_shape} tiles")
@@ -118,7 +113,7 @@ class TileGrid:
         )
 
     def ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rows and columns of all tiles, in the order of `tiles`: int64[2, tiles], start and stop."""
+        """int64[2, tiles], start and stop: rows and columns of all tiles, in the order of `tiles`."""
         places = zip(np.indices(self.scale_shape), self.extents, self.shape, strict=True)
         rows, columns = (
             np.stack([at.ravel() * extent, np.minimum((at.ravel() + 1) * extent, size)])

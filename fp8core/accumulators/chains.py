@@ -46,12 +46,10 @@ class Operands:
         return Operands(self.a.at(places), self.b.at(places), scales)
 
     def rows(self, rows: slice) -> "Operands":
-        """All of K, for these rows of a."""
         scales = self.scales and (self.scales[0].at((slice(None), rows)), self.scales[1])
         return Operands(self.a.at((slice(None), rows)), self.b, scales)
 
     def step(self, number: int) -> "Operands":
-        """One of T steps, T = 1."""
         one = slice(number, number + 1)
         scales = self.scales and (self.scales[0].at(one), self.scales[1].at(one))
         return Operands(self.a.at(one), self.b.at(one), scales)
@@ -101,7 +99,6 @@ def _with_chains(
 
 
 def added_in_fp32(total: NDArray[np.float32], ends: Array) -> NDArray[np.float32]:
-    """Add the chains' sums to `total` one by one, rounded to fp32."""
     with np.errstate(invalid="ignore", over="ignore"):
         return reduce(np.add, ends.astype(np.float32), total)
 
@@ -128,7 +125,7 @@ def advanced(
 
 
 def _advanced(some: Operands, unit: Accumulator, c: Array) -> Array:
-    """c after some steps: all at once if every number stays finite, else step by step."""
+    """Running sums c after some steps: all at once if every number stays finite, else step by step."""
     limit = _PRODUCT_LIMITS.get(unit.step, np.inf)
     if unit.step in _IEEE:
         return _steps(some, unit, c)
@@ -165,20 +162,18 @@ def _steps(some: Operands, unit: Accumulator, c: Array) -> Array:
 
 
 def _all_below(limit: float, some: Operands, c: Array) -> bool:
-    """Return True if all numbers are finite and no product reaches the limit."""
     sizes = [np.abs(x).max(initial=0.0) for x in (some.a.value, some.b.value, c)]
     return all(np.isfinite(sizes)) and (limit == np.inf or sizes[0] * sizes[1] < limit)
 
 
 def _split_special(some: Operands, c: Array, limit: float) -> tuple[Operands, Array, Array]:
-    """One step's operands and c with zeros for non-finite numbers, and each output's special value.
+    """Replace one step's non-finite numbers by zeros, with each output's special value.
 
-    The special value, float64[C, M, N], is the NaN or infinity that an output's terms give, else 0. Infinity
-    times zero, and infinities of both signs, give NaN. A product at the limit is infinite.
+    That value, float64[C, M, N], is the NaN or infinity of an output's terms, else 0. Infinity times zero,
+    and infinities of both signs, give NaN. A product at the limit is infinite.
     """
 
     def meet(x: NDArray[np.bool_], y: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Outputs with a product of x and y."""
         rows, columns = np.moveaxis(x[0], 0, -1), np.moveaxis(y[0], 0, -1)
         return rows.astype(np.float32) @ columns.astype(np.float32).swapaxes(-1, -2) > 0
 

@@ -118,7 +118,7 @@ def error_against_k(
 def exact_sums(
     a: NDArray[np.integer], b: NDArray[np.integer], format_: FloatFormat, lengths: Sequence[int]
 ) -> tuple[NDArray[np.float64], ...]:
-    """float64[M, N] for each of `lengths`: exact sums of the first k products."""
+    """float64[M, N] for each of `lengths`."""
     left, right = format_.decode(a), format_.decode(b)
     return tuple(left[:, :k] @ right[:, :k].T for k in lengths)
 

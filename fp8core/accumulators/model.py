@@ -179,7 +179,7 @@ class _Limits:
         )
 
     def aligned(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64[M, N]: the largest size to which a step's product is aligned."""
+        """float64[M, N]: largest size to which a step's product is aligned."""
         if self.lowest is None:
             return self.slack * (left[:, None] * right[None]).max(2)
         sizes = (
@@ -190,7 +190,7 @@ class _Limits:
         return (left[:, None] * right[None]).max(2)
 
     def flushed(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64[M, N]: a step's loss to flushed subnormals, in products and sums."""
+        """float64[M, N]: a step's loss to flushed subnormals."""
         if not any(self.normal):
             return np.zeros((left.shape[0], right.shape[0]))
         lost_a, lost_b = (
@@ -200,7 +200,6 @@ class _Limits:
 
 
 def check_operand(unit: Accumulator, format_: Format) -> None:
-    """Raise ValueError unless the unit multiplies the format."""
     instance("a format", format_, Format)
     if format_.name not in unit.operands:
         raise ValueError(f"{unit.title} multiplies {', '.join(unit.operands)}, got {format_.name}")

@@ -54,7 +54,6 @@ class GroupScales:
             raise ValueError(f"a and b have one number of groups, got {self.a.shape} and {self.b.shape}")
 
     def terms(self, k: int) -> tuple[Terms, Terms]:
-        """One scale of a and of b for each GROUP of K: [K / GROUP, M] and [K / GROUP, N]."""
         places = np.minimum(np.arange(0, k, GROUP) // self.size, self.a.shape[1] - 1)
         return tuple(terms(scale.T[places], self.format) for scale in (self.a, self.b))
 

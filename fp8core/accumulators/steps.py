@@ -73,7 +73,7 @@ def scaled_groups(a: Terms, b: Terms, c: Array, unit: Accumulator, scales: tuple
 
 
 def exact(a: Terms, b: Terms, c: Array) -> Array:
-    """CDNA1's step (E-FDPA): exact sum, rounded once to fp32, nearest even."""
+    """CDNA1's step (E-FDPA): exact sum, rounded once to fp32."""
     products = _outer(a.value, b.value)
     total = products[:, 0]
     for k in range(1, products.shape[1]):
@@ -131,7 +131,7 @@ def floored(a: Terms, b: Terms, c: Array, unit: Accumulator, *, by_parity: bool)
 
 
 def fp32_chain(a: Terms, b: Terms, c: Array) -> Array:
-    """One fp32 fused multiply-add a product, nearest even."""
+    """One fp32 fused multiply-add a product."""
     products = _outer(a.value, b.value).reshape(-1, *c.shape)
     with np.errstate(over="ignore", invalid="ignore"):
         in_fp32 = products.astype(np.float32)
@@ -148,12 +148,11 @@ def fp64_chain(a: Terms, b: Terms, c: Array) -> Array:
 
 
 def _outer(a: Array, b: Array, combine: np.ufunc = np.multiply, out: Array | None = None) -> Array:
-    """[..., M, N] of a [..., M] and b [..., N]."""
     return combine(a[..., :, None], b[..., None, :], out=out)
 
 
 def _largest_exponent(a: Terms, b: Terms) -> NDArray[np.int16]:
-    """int16[T, C, M, N]: largest exponent of each step's products; below ABSENT / 2 if all are zero."""
+    """int16[T, C, M, N]: largest exponent of each step's products; below ABSENT / 2 for zeros."""
     return _outer(a.exponent, b.exponent, np.add).max(1)
 
 
@@ -179,7 +178,7 @@ def _stays_normal(terms: Array, largest: NDArray[np.int32], c: Array, unit: Accu
 
 
 def _aligned_normal(terms: Array, largest: NDArray[np.int32], c: Array, unit: Accumulator) -> Array:
-    """The loop of `_aligned` on float64's own bits, with biased exponents."""
+    """Loop of `_aligned` on float64's own bits, with biased exponents."""
     biased = largest.astype(np.int64) + FLOAT64_BIAS
     of_scale = unit.fraction_bits + 2 * FLOAT64_BIAS
     mask = -1 << FLOAT64_FRACTION - unit.out.mantissa_bits
@@ -199,7 +198,6 @@ def _cut_sum(term: Array, scale: Array) -> Array:
 
 
 def _products(a: Terms, b: Terms, fraction_bits: int) -> tuple[Array, NDArray[np.int32]]:
-    """Truncated sum of each step's products, and their largest exponent."""
     largest = np.maximum(_largest_exponent(a, b), ABSENT + 1).astype(np.int32)
     scale = np.ldexp(1.0, np.where(largest < ABSENT // 2, 0, fraction_bits - largest))
     terms = _outer(a.value, b.value)
@@ -228,6 +226,6 @@ def _flush(x: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 def _flush_operand(operand: Terms) -> Array:
-    """Replace subnormal operands (below one in units of their exponent) by zeros."""
+    """Replace subnormal operands, below one in units of their exponent, by zeros."""
     is_subnormal = np.abs(operand.value) < np.ldexp(1.0, operand.exponent.astype(np.int32))
     return np.where(is_subnormal, 0.0, operand.value)

@@ -72,7 +72,6 @@ def fp32_sum(parts: list[Array]) -> Array:
 
 
 def _to_odd(total: Array, below: list[Array]) -> Array:
-    """Round the sum of all parts to odd: an even `total` moves one bit toward the remainder."""
     remainder = np.zeros_like(total)
     for part in below:
         remainder = np.where(part != 0, part, remainder)

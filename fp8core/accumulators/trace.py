@@ -52,12 +52,11 @@ class TracedStep:
 
     @property
     def exact_sum(self) -> float:
-        """Exact sum of c and the products."""
         return math.fsum(self.terms.tolist())
 
     @property
     def kept_sum(self) -> float:
-        """Exact sum of c and the products after the cut, as the unit adds them."""
+        """Exact sum of c and the products after the cut."""
         return math.fsum(self.kept.tolist())
 
 
@@ -102,7 +101,6 @@ def _steps(
     unit: Accumulator,
     start: float,
 ) -> Iterator[TracedStep]:
-    """Steps over products in the unit's order, with their exponents of alignment."""
     width, every = unit.fused_products, [start, *products.tolist()]
     exponents = np.where(products == 0, unit.zero_exponent, exponents)
     chain, register = (start, np.float32(0)) if unit.promotion is WHOLE else (0.0, np.float32(start))

@@ -12,8 +12,6 @@ from fp8core.linear import OPERANDS, LayerTensor
 
 
 class SeriesKind(Enum):
-    """Motion of amax over the steps, or its recorded tensor."""
-
     STEADY = "steady"
     SPIKES = "spikes"
     DRIFT = "drift"
@@ -55,7 +53,6 @@ DECAY_OCTAVES = 4.0
 
 
 def _note(part: Part, tensor: LayerTensor) -> SeriesNote:
-    """Title and rule of a recorded series; a missing file is named."""
     title = f"Real: {tensor.value} of {part.value}"
     try:
         origin = amax_metadata()

@@ -19,8 +19,6 @@ _MAX_MARGIN = FORMATS["fp32"].e_max
 
 
 class AmaxChoice(Enum):
-    """Amax of the window that sets the next scale."""
-
     MAX = "the largest of the window"
     MOST_RECENT = "the most recent"
 
@@ -90,7 +88,6 @@ def run_delayed(
 
 
 def _checked(amax: ArrayLike) -> NDArray[np.float64]:
-    """float64[steps]."""
     amax = reals("amax", amax, ndim=1).astype(np.float64)
     if (amax < 0).any():
         raise ValueError(f"an amax is at least 0, got {np.nanmin(amax)}")

@@ -78,7 +78,6 @@ def _knob(
     base: Plain,
     paths: Sequence[tuple[str, ...]],
 ) -> Knob:
-    """Knob that resets the fields at `paths` in the operands `cells`."""
     without = deepcopy(data)
     for matmul, side in cells:
         key = side.value.lower()
@@ -142,7 +141,6 @@ def result_errors(line: str, kind: str, seed: int) -> dict[str, float]:
 
 @lru_cache(maxsize=4)
 def _inputs(kind: str, seed: int) -> tuple[Tensors, dict[str, object]]:
-    """x, w and dy, and the three results in float64."""
     tensors = {
         tensor: draw_operand(InputKind(kind), tensor, LAYER.of(tensor), 3 * seed + place, fan_in=LAYER.in_)
         for place, tensor in enumerate(OPERANDS)

@@ -38,7 +38,7 @@ def rounded(format_: Format, x: NDArray[np.float64], random: NDArray[np.integer]
 
 @dataclass(frozen=True, kw_only=True)
 class DotErrors:
-    """Error of dot products of `terms` terms: its rms over the exact results' rms."""
+    """Error of dot products of `terms` terms: its rms over the exact results'."""
 
     terms: NDArray[np.int64]
     nearest: NDArray[np.float64]
@@ -47,8 +47,6 @@ class DotErrors:
 
 @dataclass(frozen=True, kw_only=True)
 class Unrounded:
-    """|x| [trials, K] of one operand, and its random bits."""
-
     x: NDArray[np.float64]
     random: NDArray[np.integer]
 

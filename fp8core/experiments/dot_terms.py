@@ -15,8 +15,6 @@ LARGE_AT, GONE_AT = 0, 48
 
 
 class TermKind(Enum):
-    """Distribution of the terms."""
-
     ZERO_MEAN = "zero_mean"
     SAME_SIGN = "same_sign"
     ONE_LARGE = "one_large"

@@ -28,12 +28,10 @@ class ElementSum:
 
     @property
     def exact(self) -> NDArray[np.float64]:
-        """float64[K]: running sum of the bf16 numbers."""
         return np.cumsum(self.a * self.b)
 
     @property
     def rounded(self) -> NDArray[np.float64]:
-        """float64[K]: running sum of the quantized numbers, in fp64."""
         return np.cumsum(self.a_rounded * self.b_rounded)
 
 
@@ -66,7 +64,6 @@ def _lines(
     seed: int,
     at: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A line along K of an operand, in bf16 and quantized."""
     layer, tensor, k_is_rows = matmul.layer(*mnk), matmul.operand(side), matmul.k_is_rows(side)
     x = draw_operand(kind, tensor, layer.of(tensor), seed, fan_in=layer.in_)
     x = x.astype(bfloat16).astype(np.float32)

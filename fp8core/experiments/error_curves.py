@@ -69,8 +69,6 @@ def crest_factor(x: NDArray[np.floating]) -> float:
 
 
 class Counted(Enum):
-    """Elements whose signal and noise count."""
-
     ALL = "all elements"
     SMALLER_HALF = "the smaller half of the elements"
 
@@ -123,7 +121,6 @@ def drawn_bands(
 
 
 def extents_up_to(k: int) -> tuple[int, ...]:
-    """EXTENTS below `k`, and `k` itself."""
     return (*(extent for extent in EXTENTS if extent < k), k)
 
 

@@ -31,7 +31,6 @@ class ResultError:
 
 
 def product(matmul: Matmul, operands: Mapping[Side, NDArray[np.floating]]) -> NDArray[np.float64]:
-    """float64[M, N]: A · B of operands as stored."""
     a, b = (operands[side].astype(np.float64, copy=False) for side in Side)
     a = a.T if matmul.k_is_rows(Side.A) else a
     b = b if matmul.k_is_rows(Side.B) else b.T
@@ -39,7 +38,6 @@ def product(matmul: Matmul, operands: Mapping[Side, NDArray[np.floating]]) -> ND
 
 
 def truths(tensors: Tensors) -> dict[str, NDArray[np.float64]]:
-    """float64[M, N] of each matmul by name."""
     return {
         name: product(matmul, {side: tensors[matmul.operand(side)] for side in Side})
         for name, matmul in MATMULS.items()

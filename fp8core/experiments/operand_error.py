@@ -8,8 +8,8 @@ Three splits of ‖e‖² / ‖x‖² with e = values - x:
 - shrinkage: with alpha = <x, values> / <x, x>,
   ‖e‖² = (1 - alpha)² ‖x‖² + ‖values - alpha · x‖² with no cross term
 
-An operand may be made of a saved copy, or of rotated numbers rounded to bf16. The elements' parts are then
-those of that tensor; the earlier loss stands beside them, with its cross term.
+An operand made of a saved copy, or of rotated numbers in bf16, has the parts of that tensor; the earlier loss
+stands beside them, with its cross term.
 """
 
 import math
@@ -29,8 +29,8 @@ from fp8core.tiles import TileGrid
 class Logged:
     """Figures under Transformer Engine's names (debug/features/log_fp8_tensor_stats.py).
 
-    underflows, overflows: percentages of elements with zero codes, and with |x| > Qmax · scale. `scale_inv`:
-    factor of the codes, called `scale` elsewhere here.
+    underflows, overflows: percentages of zero codes, and of |x| > Qmax · scale. `scale_inv`: factor of the
+    codes, `scale` elsewhere here.
     """
 
     underflows: float
@@ -55,7 +55,7 @@ class Cross:
 
 @dataclass(frozen=True, kw_only=True)
 class Lines:
-    """Squared sums over each channel or token: `energy` of x and `error` of e."""
+    """Squared sums over each channel or token: of x (`energy`) and of e (`error`)."""
 
     energy: NDArray[np.float64]
     error: NDArray[np.float64]
@@ -127,7 +127,6 @@ def total_error(read: ReadBack) -> float:
 
 
 def _parts(read: ReadBack, scale: NDArray[np.float32], energy: float) -> ErrorParts:
-    """Quantization error by element, as `split_error`; few elements can saturate."""
     element = read.operand.spec.format
     squared = read.squared if read.is_direct else (read.values - read.made_of) ** 2
     rows, columns = np.nonzero(_beyond(read.made_of, read.grid, scale, element))
@@ -154,7 +153,6 @@ def _beyond(
 
 
 def _before(read: ReadBack, energy: float) -> Cross:
-    """Quantization error, then the earlier loss."""
     if read.is_direct:
         return Cross(first=float(read.squared.sum()) / energy, second=0.0, cross=0.0)
     return _cross(read.values - read.made_of, read.made_of - read.given, energy)
@@ -166,7 +164,6 @@ def _cross(a: NDArray[np.float64], b: NDArray[np.float64], energy: float) -> Cro
 
 
 def _scale_bias(read: ReadBack, energy: float) -> Cross:
-    """Scale bias b, then the error under the ideal scale."""
     spec, grid = read.operand.spec, read.grid
     ideal = grid.amax(read.made_of) / (spec.scale_rule.target or spec.format.max)
     ideal = grid.expand(np.where(ideal == 0, 1.0, ideal))
@@ -200,7 +197,7 @@ def _lines(read: ReadBack) -> dict[str, Lines]:
 
 
 def tile_sums(x: NDArray[np.float64], grid: TileGrid) -> NDArray[np.float64]:
-    """float64[*grid.scale_shape]: sum over each tile of a nonempty array of the grid's shape."""
+    """float64[*grid.scale_shape]: sums over the tiles of a nonempty array."""
     (rows, columns), (tall, wide) = grid.shape, grid.extents
     if columns % wide:
         across = np.add.reduceat(x, np.arange(0, columns, wide), axis=1)

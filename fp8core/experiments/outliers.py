@@ -1,7 +1,7 @@
 """Vectors with a few outliers, and the exact distribution of their entries after a rotation.
 
-x = rest + magnitude · outliers. The rest has variance 1, or is zero; it is 0 at the outliers, which are near
-±1. The magnitude is in standard deviations of the rest.
+x = rest + magnitude · outliers. The rest has variance 1, or is zero; at the outliers, near ±1, it is 0. The
+magnitude is in standard deviations of the rest.
 """
 
 import math
@@ -21,8 +21,6 @@ _QUADRATURE = 800
 
 
 class Rest(Enum):
-    """Distribution of the other elements; variance 1 except for the last."""
-
     GAUSSIAN = "Gaussian"
     UNIFORM = "uniform"
     LAPLACE = "Laplace"
@@ -50,7 +48,6 @@ class OutlierVectors:
         return self.outliers != 0
 
     def at(self, magnitude: float) -> NDArray[np.float32]:
-        """float32[n, size]: vectors with outliers of this magnitude."""
         return (self.rest + magnitude * self.outliers).astype(np.float32)
 
 
@@ -65,8 +62,8 @@ def draw_outlier_vectors(
 ) -> OutlierVectors:
     """Draw `shape` = (n, size) vectors with `outliers` outliers of random place and sign.
 
-    `one_place` puts them in the same elements, as an outlier channel. `octaves` spreads their sizes over that
-    many octaves around 1, so a mean does not depend on one magnitude's place between powers of two.
+    `one_place` puts them in the same elements, as an outlier channel. `octaves` spreads their sizes around 1,
+    so a mean does not depend on a magnitude's place between powers of two.
 
     Equal arguments give equal numbers. Raises ValueError for outliers that do not fit the size.
     """
@@ -108,8 +105,8 @@ def _rest(rest: Rest, shape: tuple[int, int], rng: np.random.Generator) -> NDArr
 def hadamard_density(y: ArrayLike, size: int, magnitude: float, outliers: int) -> NDArray[np.float64]:
     """Density at y of an entry after a Hadamard rotation, rest Gaussian, outliers of random sign.
 
-    Entries of the matrix are ±1/sqrt(size): outliers add a binomial multiple of magnitude/sqrt(size), the
-    rest a Gaussian of variance 1 - outliers/size. Raises ValueError for outliers outside 0..size-1.
+    Outliers add a binomial multiple of magnitude/sqrt(size), the rest a Gaussian of variance 1 -
+    outliers/size. Raises ValueError for outliers outside 0..size-1.
     """
     if not 0 <= whole("the number of outliers", outliers) < size:
         raise ValueError(f"a Gaussian rest needs from 0 to {size - 1} outliers of {size}, got {outliers}")

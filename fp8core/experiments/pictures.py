@@ -27,13 +27,11 @@ _VISIBLE = 1e-5
 
 
 def to_light(values: ArrayLike) -> Picture:
-    """Light of bytes 0..255, or between, by the sRGB curve."""
     share = np.asarray(values, np.float64) / _WHITE
     return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
 
 
 def to_bytes(light: ArrayLike) -> NDArray[np.uint8]:
-    """Nearest byte of the sRGB curve; light is clipped to 0..1."""
     light = np.clip(np.asarray(light, np.float64), 0.0, 1.0)
     share = np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
     return np.rint(share * _WHITE).astype(np.uint8)
@@ -76,7 +74,6 @@ class Levels:
         rounding: Rounding = Rounding.NEAREST_EVEN,
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[np.int64]:
-        """Levels of x >= 0, rounded as `Format.encode`, at most the last."""
         steps = round_steps(np.minimum(np.asarray(x, np.float64), self.max), rounding, noise)
         return np.minimum(steps, self.max).astype(np.int64)
 
@@ -109,7 +106,6 @@ def blur(picture: Picture, sigma: float) -> Picture:
 
 @lru_cache(maxsize=_WEIGHTS_KEPT)
 def _weights(size: int, sigma: float) -> NDArray[np.float64]:
-    """float64[size, size]: row i weighs the pixels of blurred pixel i."""
     away = np.abs(np.arange(size)[:, None] - np.arange(size))
     weights = np.where(away <= _BLUR_REACH * sigma, np.exp(-((away / sigma) ** 2) / 2), 0.0)
     weights /= weights.sum(axis=1, keepdims=True)

@@ -28,8 +28,6 @@ _ROW = TileShape(1, WHOLE)
 
 
 class Scales(Enum):
-    """Scales of A, by their key in an address."""
-
     NONE = "none"
     ONE = "one"
     ROWS = "rows"
@@ -61,17 +59,16 @@ class Pulled:
 
     @property
     def is_lost(self) -> NDArray[np.bool_]:
-        """bool[F, ROWS, K]: True for a number that became 0."""
+        """bool[F, ROWS, K]: numbers that became 0."""
         return (self.values == 0) & (self.a != 0)
 
 
 @lru_cache(maxsize=len(MATMULS))
 def recorded(matmul: Matmul = WGRAD) -> Numbers:
-    """The recorded case. Raises FileNotFoundError without the recorded tensors."""
+    """The recorded case. Raises FileNotFoundError."""
     first = {Axis.TOKENS: FIRST_TOKEN, Axis.OUT: FIRST_CHANNEL, Axis.IN: COLUMN}
 
     def crop(side: Side, count: int) -> NDArray[np.float32]:
-        """float32[count, K]: first rows of A, or columns of B."""
         x, row, k = tensor(PART, STEP, matmul.operand(side)), first[matmul.free(side)], first[matmul.k]
         return (x.T if matmul.k_is_rows(side) else x)[row : row + count, k : k + K].copy()
 
@@ -122,7 +119,6 @@ def is_plain(spec: MatmulSpec) -> bool:
 def _rounded(
     x: NDArray[np.float32], spec: OperandSpec, *, is_scaled: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.float64]]:
-    """Values and codes of x, and the scale of each row."""
     if not is_scaled:
         codes = spec.format.encode(x).astype(np.uint8)
         return spec.format.decode(codes), codes, np.ones(len(x))

@@ -17,7 +17,6 @@ _BF16 = FORMATS["bf16"]
 
 
 def as_bf16(x: NDArray[np.floating]) -> NDArray[np.float32]:
-    """float32, shape of x: x rounded to bf16, as a training step's tensors."""
     return _BF16.rounded(x).astype(np.float32)
 
 
@@ -42,31 +41,27 @@ class ReadBack:
 
     @property
     def is_direct(self) -> bool:
-        """Return True if the tensor itself was quantized, not rotated or from a saved copy."""
         return self.made_of is self.given
 
     @cached_property
     def error(self) -> NDArray[np.float64]:
-        """float64[rows, columns]: values - given."""
         return self.values - self.given
 
     @cached_property
     def squared(self) -> NDArray[np.float64]:
-        """float64[rows, columns]: error²."""
         return self.error**2
 
     @cached_property
     def energy(self) -> NDArray[np.float64]:
-        """float64[rows, columns]: given²."""
         return self.given**2
 
     @cached_property
     def dead(self) -> NDArray[np.bool_]:
-        """bool[rows, columns]: nonzero elements that become zero."""
+        """Nonzero elements that become zero."""
         return (self.values == 0) & (self.made_of != 0)
 
     def in_place(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64[rows, columns]: rotate results back to the tensor's own elements."""
+        """Rotate results back to the tensor's own elements."""
         return _turned(x, self.operand, back=True)
 
 
@@ -91,7 +86,6 @@ def read_back(x: NDArray[np.float32], operand: Operand, seed: int = 0) -> ReadBa
 
 
 def _bits(operand: Operand, shape: tuple[int, int], seed: int) -> NDArray[np.uint8]:
-    """uint8[rows, columns]: random bits for each element, drawn along K."""
     bits = random_bits(operand.stored(shape), seed)
     return bits.T if operand.k_is_rows else bits
 

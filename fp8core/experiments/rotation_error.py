@@ -1,7 +1,6 @@
 """Effect of a rotation on the quantization error of vectors with outliers, and on their product.
 
-A rotation keeps lengths, so the total error is equal before and after rotating back; only its distribution
-over the elements changes.
+A rotation keeps lengths: the total error is equal after rotating back, and lies elsewhere.
 """
 
 import math
@@ -47,21 +46,17 @@ class Quantized:
 
     @cached_property
     def error(self) -> NDArray[np.float64]:
-        """float64[n, size]."""
         return self.values - self.numbers
 
     @property
     def nmse(self) -> float:
-        """‖e‖² / ‖x‖²."""
         return float(np.vdot(self.error, self.error) / np.vdot(self.numbers, self.numbers))
 
     @property
     def zeros(self) -> float:
-        """Share of zero codes."""
         return (self.values.size - np.count_nonzero(self.values)) / self.values.size
 
     def parts(self, element: Format) -> ErrorParts:
-        """Parts of the error. Raises ValueError if all numbers are zero."""
         return split_error(self.numbers, self.values, self.grid.expand(self.scale), element)
 
 
@@ -82,18 +77,17 @@ class Frame:
         return both if self.rotation is None else self.rotation.apply(both)
 
     def exact(self, magnitude: float) -> NDArray[np.float64]:
-        """float64[n, size]: unrounded numbers."""
         rest, outliers = self.linear
         return rest + magnitude * outliers
 
     def at(self, magnitude: float) -> NDArray[np.float64]:
-        """float64[n, size]: numbers before quantization; fp32 numbers if not rotated."""
+        """float64[n, size]: numbers before quantization, in fp32 if not rotated."""
         if self.rotation is None:
             return self.vectors.at(magnitude).astype(np.float64)
         return self.exact(magnitude)
 
     def quantized(self, magnitude: float, spec: OperandSpec) -> Quantized:
-        """Numbers rounded to fp32, then quantized in tiles along the last axis."""
+        """Numbers in fp32, quantized in tiles along the last axis."""
         return _quantized(self.at(magnitude), spec)
 
     def errors(self, magnitudes: Sequence[float], spec: OperandSpec) -> tuple[VectorError, ...]:
@@ -124,7 +118,6 @@ class Frame:
 
     @cached_property
     def _outliers_rows(self) -> NDArray[np.float64]:
-        """float64[n, outliers, size]: rotations of the outliers' unit vectors."""
         assert self.rotation is not None, "these vectors are not rotated"
         n, size = self.vectors.rest.shape
         places = np.nonzero(self._is_outlier)[1]

@@ -34,8 +34,6 @@ ROUNDED = replace(CHECKPOINT, scale_rule=replace(E8M0_ROUND_UP, amax_floor=FLOOR
 
 
 class Reading(Enum):
-    """Way to read the checkpoint."""
-
     AS_MADE = "fp32 scales, as made"
     MADE_ANEW = "rounded up, codes made anew"
     CODES_KEPT = "rounded up, codes kept"
@@ -77,12 +75,11 @@ def read_checkpoint(w: NDArray[np.float32], reading: Reading) -> NDArray[np.floa
 
 
 def stored_as(reading: Reading) -> Operand:
-    """Weights in the matmul's memory."""
     return _operand(CHECKPOINT if reading is Reading.AS_MADE else ROUNDED)
 
 
 def checkpoint_errors(w: NDArray[np.float32], x: NDArray[np.float32]) -> tuple[CheckpointError, ...]:
-    """All readings, for weights w: float32[out, in] and activations x: float32[tokens, in]."""
+    """Errors of all readings, for w: float32[out, in] and x: float32[tokens, in]."""
     exact = w.astype(np.float64)
     checkpoint = read_checkpoint(w, Reading.AS_MADE)
     wide, truth = x.astype(np.float64), x.astype(np.float64) @ exact.T

@@ -36,12 +36,11 @@ class Gap:
 
     @property
     def is_clear(self) -> bool:
-        """Return True if the interval excludes 0."""
         return abs(self.percent) > self.error
 
 
 def gap(values: Sequence[float], reference: Sequence[float]) -> Gap:
-    """Gap of some runs; the reference's spread counts for both, since few runs show little of their own.
+    """Gap of some runs. The reference's spread counts for both: few runs show little of their own.
 
     Raises ValueError for no value, and for fewer than 2 of the reference.
     """
@@ -112,7 +111,7 @@ def runs_needed(spread: float, difference: float) -> int:
 
 
 def factor() -> float:
-    """2 · (z + z')²: runs of each recipe for a difference of one standard deviation."""
+    """2 · (z + z')², for a difference of one standard deviation."""
     normal = NormalDist()
     return 2 * (normal.inv_cdf((1 + SURE) / 2) + normal.inv_cdf(POWER)) ** 2
 
@@ -143,7 +142,6 @@ def chi_square_quantile(share: float, freedom: int) -> float:
 
 
 def _integral(density: Callable[[np.ndarray], np.ndarray], end: float) -> float:
-    """Integral from 0 to `end`, by Gauss and Legendre."""
     nodes, weights = _rule()
     return float(end / 2 * np.dot(weights, density(end / 2 * (nodes + 1))))
 

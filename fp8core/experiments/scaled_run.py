@@ -66,7 +66,6 @@ def _layer() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float
 def _descend(
     format_: Format | None, overflow: Overflow
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Losses of a run for each scale, and both shares; one run without a format."""
     x, targets, rate = _layer()
     scale = np.exp2(LOG2_SCALES)[:, None] if format_ else np.ones((1, 1))
     w = np.zeros((len(scale), WEIGHTS))

@@ -20,8 +20,6 @@ _MOVES_KEPT = 8
 
 
 class Pull(Enum):
-    """Gradient of every step."""
-
     DOWN = "g = 1: a steady pull down"
     UP = "g = −1: a steady pull up"
     TARGET = f"g = w − {TARGET:g}: toward {TARGET:g}"
@@ -63,7 +61,6 @@ class Walk:
     drift: float
 
     def stochastic(self, steps: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.float64]:
-        """float64[runs, steps]: stochastic weights."""
         return self.values[self.places[steps].T]
 
 
@@ -123,12 +120,10 @@ def _moves(format_: Format, lr: float, pull: Pull) -> _Moves:
 
 @lru_cache(maxsize=_MOVES_KEPT)
 def _values(format_: Format) -> NDArray[np.float64]:
-    """Finite values of the format in order."""
     return np.unique(format_.values[np.isfinite(format_.values)])
 
 
 def _nearest_path(nearest: NDArray[np.int32], first: int, steps: int) -> NDArray[np.intp]:
-    """intp[steps + 1]: places of a weight rounded to nearest."""
     path = np.full(steps + 1, first, np.intp)
     at = first
     for step in range(1, steps + 1):
@@ -145,7 +140,7 @@ def _paths(
 ) -> NDArray[np.intp]:
     """intp[steps + 1, runs]: twice the places of weights rounded stochastically.
 
-    An odd number is the way up from a place: one table has both ways.
+    An odd number is the way up from a place: one table has both.
     """
     least_random = np.repeat((1 << bits) - up, 2).astype(np.promote_types(random.dtype, np.int32))
     ways = 2 * np.stack([moves.low, moves.high], axis=1).ravel().astype(np.intp)

@@ -30,8 +30,6 @@ _FP64_EXPONENT = 0x7FF << _FP64_MANTISSA
 
 
 class Specials(Enum):
-    """Non-finite codes of a format."""
-
     IEEE = "the top exponent holds infinities and NaNs"
     NAN_ONLY = "only the all-ones magnitude is special, a NaN; no infinity"
     NAN_FOR_MINUS_ZERO = "the code of minus zero is the only special one, a NaN; no infinity"
@@ -46,7 +44,7 @@ _WITH_INF = (Specials.IEEE, Specials.INF_AND_NAN_FOR_MINUS_ZERO)
 
 @dataclass(frozen=True, kw_only=True)
 class FloatFormat(Format):
-    """A binary format: exponent bits, mantissa bits, bias, and non-finite codes.
+    """Exponent bits, mantissa bits, bias, and non-finite codes.
 
     `ml_dtype`: numpy's type, None if ml_dtypes has none. Raises ValueError if no finite number is left, or
     float64 cannot hold the format exactly.
@@ -144,12 +142,10 @@ class FloatFormat(Format):
 
     @property
     def min_subnormal(self) -> float:
-        """Smallest positive value."""
         return 2.0 ** (self.e_min - self.mantissa_bits)
 
     @property
     def gap_beyond(self) -> float:
-        """Step from `max` to the next value, which would overflow."""
         return float(self.ulp(self.max))
 
     def layout(self, code: int) -> str:
@@ -158,7 +154,7 @@ class FloatFormat(Format):
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """float64[2**bits]: value of every code, for at most 16 bits."""
+        """float64[2**bits], for at most 16 bits."""
         if self.bits > _TABLE_BITS:
             raise ValueError(f"{self.name} has 2**{self.bits} codes; a table is kept up to 16 bits")
         return self._decode(np.arange(1 << self.bits))
@@ -169,7 +165,7 @@ class FloatFormat(Format):
         return np.ldexp(1.0, self._exponent(size) - self.mantissa_bits)
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of codes: exact values. Raises ValueError for codes beyond the format's bits."""
+        """float64, shape of codes. Raises ValueError for codes beyond the format's bits."""
         codes = codes_of(self.name, self.bits, codes)
         return self.values[codes] if self.bits <= _TABLE_BITS else self._decode(codes.astype(np.int64))
 
@@ -214,7 +210,6 @@ class FloatFormat(Format):
         return code.astype(self.code_dtype)
 
     def rounded(self, x: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of x, as in `Format.rounded`."""
         if not self.signed:
             return super().rounded(x)
         values = reals("x", x).astype(np.float64)
@@ -234,7 +229,6 @@ class FloatFormat(Format):
         rounding: Rounding = Rounding.NEAREST_EVEN,
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[np.bool_]:
-        """bool, shape of x, as in `Format.rounds_beyond`."""
         x = reals("x", x).astype(np.float64, copy=False)
         if rounding is Rounding.NEAREST_EVEN and noise is None and self.signed:
             size = np.abs(x)
@@ -254,7 +248,7 @@ class FloatFormat(Format):
     def _magnitude_code(
         self, x: NDArray[np.float64], rounding: Rounding, noise: NDArray[np.float64] | None
     ) -> NDArray[np.int64]:
-        """Code of |x| rounded, without an upper end; code of 0 if x is not finite."""
+        """Code of |x| rounded, without an upper end; 0's if x is not finite."""
         magnitude = np.where(np.isfinite(x), np.abs(x), 0.0)
         exponent = self._exponent(magnitude)
         # A power of two by its bits: ldexp would take most of the time.

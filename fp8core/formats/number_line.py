@@ -48,7 +48,7 @@ def around(format_: Format, code: int, reach: int) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """Reals from `low` to `high`, which may be infinite; a closed end belongs to it."""
+    """Reals from `low` to `high`, perhaps infinite; a closed end belongs to it."""
 
     low: float
     high: float
@@ -88,7 +88,6 @@ def interval(
 
 
 def _end(format_: Format, code: int, value: float, rounding: Rounding, overflow: Overflow, up: bool) -> float:
-    """End of the reals that round to a finite code, above (`up`) or below."""
     if value == 0 and format_.encode(-0.0) != format_.encode(0.0) and (code != 0) == up:
         return value
     beside = step(format_, code, up)

@@ -36,17 +36,16 @@ class Format(Protocol):
 
     @property
     def packed_bits(self) -> int:
-        """Bits of a code among many in memory: four codes of 6 bits take three bytes."""
+        """Bits of a code among many in memory: four of 6 bits take three bytes."""
         return next(bits for bits in _PACKED_BITS if bits >= self.bits)
 
     @property
     def code_dtype(self) -> np.dtype[Any]:
-        """Smallest unsigned integer type for one code."""
+        """Smallest unsigned integer type for a code."""
         return np.min_scalar_type((1 << self.bits) - 1)
 
     @property
     def bytes(self) -> int:
-        """Bytes of a single code."""
         return self.code_dtype.itemsize
 
     @property
@@ -65,7 +64,7 @@ class Format(Protocol):
         return tuple(policy for policy, code in codes if code is not None)
 
     def layout(self, code: int) -> str:
-        """Role of each bit of a code, from the top: a letter each."""
+        """Role of each bit of a code, from the top, a letter each."""
         ...
 
     def ulp(self, x: ArrayLike) -> NDArray[np.float64]:

@@ -34,7 +34,6 @@ def _float(
 
 
 def _binary8(precision: int, extended: bool) -> FloatFormat:
-    """IEEE P3109 binary8, signed; `precision` counts the implied bit."""
     specials = Specials.INF_AND_NAN_FOR_MINUS_ZERO if extended else Specials.NAN_FOR_MINUS_ZERO
     exponent_bits = 8 - precision
     name = f"binary8p{precision}s{'e' if extended else 'f'}"

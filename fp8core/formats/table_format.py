@@ -75,12 +75,10 @@ class TableFormat(Format):
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """float64[2**bits]."""
         return np.array(self.table, np.float64)
 
     @cached_property
     def _codes(self) -> NDArray[np.int64]:
-        """Codes of the finite values, in order of value."""
         finite = np.flatnonzero(np.isfinite(self.values))
         return finite[np.argsort(self.values[finite], kind="stable")]
 
@@ -96,7 +94,6 @@ class TableFormat(Format):
         return self._finite[above] - self._finite[above - 1]
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of codes: exact values. Raises ValueError for a code too large."""
         return self.values[codes_of(self.name, self.bits, codes)]
 
     def encode(
@@ -106,7 +103,6 @@ class TableFormat(Format):
         overflow: Overflow = Overflow.SATURATE,
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[Any]:
-        """Codes of x, rounded once from float64, as in `Format.encode`."""
         x = reals("x", x).astype(np.float64, copy=False)
         nan = np.isnan(x)
         codes = self._codes_with_ends(instance("overflow", overflow, Overflow))
@@ -116,7 +112,6 @@ class TableFormat(Format):
         return code.astype(self.code_dtype)
 
     def rounded(self, x: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of x, as in `Format.rounded`."""
         x = reals("x", x).astype(np.float64, copy=False)
         nearest = self._finite[np.searchsorted(self._turns, x, side="right")]
         nan = np.isnan(x)
@@ -145,7 +140,6 @@ class TableFormat(Format):
         rounding: Rounding = Rounding.NEAREST_EVEN,
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[np.bool_]:
-        """bool, shape of x, as in `Format.rounds_beyond`."""
         x = reals("x", x).astype(np.float64, copy=False)
         if rounding is Rounding.NEAREST_EVEN and noise is None:
             low, high = self._ends
@@ -172,7 +166,7 @@ class TableFormat(Format):
         return np.where(round_steps(steps, rounding, noise) - odd >= 1, far, near)
 
     def _codes_with_ends(self, overflow: Overflow) -> NDArray[np.int64]:
-        """Codes of the finite values in order, with the overflow codes at both ends."""
+        """Codes of the finite values in order, between the overflow codes."""
         above = code_for(self, overflow)
         match overflow:
             case Overflow.SATURATE:

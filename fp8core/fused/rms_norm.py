@@ -58,7 +58,6 @@ def rms_norm(x: ArrayLike, weight: ArrayLike, eps: float) -> NDArray[np.float32]
 
 
 def _sum_of_squares(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """float32[rows], in the order above."""
     runs = np.pad(x * x, [(0, 0), (0, -x.shape[1] % RUN)]).reshape(x.shape[0], -(-x.shape[1] // RUN), RUN)
     while runs.shape[2] > 1:
         runs = runs[:, :, 0::2] + runs[:, :, 1::2]

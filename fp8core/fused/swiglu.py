@@ -64,7 +64,7 @@ def multiply_add(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> NDArray[np.float32
 
 
 def sigmoid(g: ArrayLike) -> NDArray[np.float32]:
-    """float32, shape of g: 1 / (1 + e**-g), in the order above."""
+    """float32, shape of g, in the order above."""
     g = np.asarray(g, np.float32)
     c = np.fmin(np.fmax(g, -LIMIT), LIMIT)
     shifted = multiply_add(c, MINUS_LOG2_E, WHOLE)
@@ -104,7 +104,6 @@ def swiglu_backward(dh: ArrayLike, gate_up: ArrayLike) -> NDArray[np.float32]:
 
 
 def _halves(gate_up: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Split into gate and up, float32[tokens, inner] each."""
     gate_up = reals("gate_up", gate_up, ndim=2).astype(np.float32)
     if gate_up.shape[1] % 2:
         raise ValueError(f"gate_up has two halves of one width, got {gate_up.shape[1]} columns")
@@ -113,5 +112,4 @@ def _halves(gate_up: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.float32
 
 
 def _rounded(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Round to bf16 numbers."""
     return x.astype(_OUT.ml_dtype).astype(np.float32)

@@ -114,7 +114,7 @@ def draw(
 def stretch(kind: InputKind, tensor: LayerTensor, count: int, seed: int) -> NDArray[np.float32]:
     """float32[count] of a recorded kind: neighbors in memory of x, w or dy.
 
-    They begin at a row that `seed` draws, and repeat after the last. Raises ValueError for a law.
+    `seed` draws the first row; they repeat after the last. Raises ValueError for a law.
     """
     if kind not in RECORDED:
         raise ValueError(f"elements that follow each other are those of a recorded kind, got {kind.value}")
@@ -124,7 +124,7 @@ def stretch(kind: InputKind, tensor: LayerTensor, count: int, seed: int) -> NDAr
 def log_uniform_blocks(blocks: int, size: int, seed: int) -> NDArray[np.float32]:
     """float32[blocks, size]: rows from N(0, 1), scaled so that log2 amax is spread over [0, 1).
 
-    Each stretch of 1 / blocks holds one row's log2. Rows are in random order.
+    Each stretch of 1 / blocks holds one row's. Rows are in random order.
     """
     whole("the number of blocks", blocks, 1), whole("the size of a block", size, 1), whole("a seed", seed, 0)
     rng = np.random.default_rng(seed)

@@ -58,12 +58,11 @@ LAYERS = tuple((part, step) for step in reversed(Step) for part in reversed(Part
 
 
 def layer_of_seed(seed: int) -> tuple[Part, Step]:
-    """Recorded layer that a seed chooses: seeds walk through all."""
     return LAYERS[seed % len(LAYERS)]
 
 
 def source_of_seed(seed: int) -> str:
-    """The seed's recorded layer in words. Raises ValueError if it is not recorded."""
+    """The seed's recorded layer in words. Raises ValueError if missing."""
     part, step = layer_of_seed(seed)
     origin = metadata(part, step)
     return f"Seed {seed}: layer {part.value} after step {origin['after_step']}."
@@ -71,7 +70,7 @@ def source_of_seed(seed: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """A tensor of a file: type, shape, and ends of its bytes."""
+    """Type and shape of a file's tensor, and ends of its bytes."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -87,17 +86,15 @@ class _Head:
 
 
 def has_tensors() -> bool:
-    """Return True if every layer is recorded at every step."""
     return all(len(_paths(part)) == len(Step) for part in Part)
 
 
 def has_amax() -> bool:
-    """Return True if every layer has a series of amax."""
     return (FOLDER / AMAX).is_file() and all(part.value in _amax()["series"] for part in Part)
 
 
 def note(part: Part, step: Step) -> tuple[str, str]:
-    """Title and exact rule of a recorded layer; a missing one is named."""
+    """Title and exact rule of a recorded layer; it says if the recording is missing."""
     title = f"Real: {part.value}, {step.key}"
     try:
         origin = metadata(part, step)
@@ -113,7 +110,7 @@ def note(part: Part, step: Step) -> tuple[str, str]:
 
 
 def metadata(part: Part, step: Step) -> dict[str, str]:
-    """Origin of a layer's tensors. Raises ValueError if they are not recorded."""
+    """Origin of a layer's tensors. Raises ValueError without any."""
     return dict(_head(part, step).metadata)
 
 
@@ -141,8 +138,8 @@ def amax_metadata() -> dict[str, Any]:
 def corner(part: Part, step: Step, of: LayerTensor, shape: tuple[int, int], seed: int) -> NDArray[np.float32]:
     """float32[rows, columns] of a recorded tensor, repeated beyond its end.
 
-    Columns begin with the first: channels stay in place. Rows begin at one that `seed` draws, seed 0 with the
-    first. Raises ValueError as `tensor`.
+    Channels stay in place. Rows begin at one that `seed` draws, seed 0 with the first. Raises ValueError as
+    `tensor`.
     """
     return repeated(tensor(part, step, of), shape, seed)
 
@@ -170,7 +167,7 @@ def repeated(x: NDArray[T], shape: tuple[int, int], seed: int) -> NDArray[T]:
 def stretch(part: Part, step: Step, of: LayerTensor, count: int, seed: int) -> NDArray[np.float32]:
     """float32[count]: neighbors in memory, from the first again after the last.
 
-    They begin at a row that `seed` draws, seed 0 with the first. Raises ValueError as `tensor`.
+    `seed` draws the first row, 0 the very first. Raises ValueError as `tensor`.
     """
     x = tensor(part, step, of)
     return x.ravel()[(_first_row(x, seed) * x.shape[1] + np.arange(count)) % x.size]
@@ -224,7 +221,6 @@ def _head(part: Part, step: Step) -> _Head:
 
 
 def _paths(part: Part) -> list[Path]:
-    """Files of a layer by step, of the alphabetically first model."""
     names = [(match, path) for path in FOLDER.glob("*.safetensors") if (match := _NAME.fullmatch(path.name))]
     models = {match["model"] for match, _ in names}
     mine = [

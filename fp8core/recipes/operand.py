@@ -33,7 +33,6 @@ class Operand:
 
     @property
     def tile(self) -> tuple[Extent, Extent]:
-        """(rows, columns) of a tile on the stored tensor."""
         return self.stored((self.spec.tile.mn, self.spec.tile.k))
 
     def stored(self, pair: tuple[_T, _T]) -> tuple[_T, _T]:
@@ -41,7 +40,6 @@ class Operand:
         return pair[::-1] if self.k_is_rows else pair
 
     def grid(self, shape: tuple[int, int]) -> TileGrid:
-        """Tiles over a stored tensor of `shape` (rows, columns)."""
         return TileGrid.over(shape, self.tile)
 
     def outer_grid(self, shape: tuple[int, int]) -> TileGrid | None:
@@ -72,15 +70,13 @@ class Copy:
 
     @property
     def tile(self) -> tuple[Extent, Extent]:
-        """(rows, columns) of a tile on the stored tensor."""
         return self.operand.tile
 
     @property
     def k_major(self) -> tuple[bool, ...]:
-        """Layouts that the readers need on Hopper, where operands are contiguous along K.
+        """Layouts that Hopper's readers need: True is transposed.
 
-        False is the layout as stored, True the transposed one. Two entries: the codes are stored twice, only
-        for layout.
+        With two entries the codes are stored twice, only for layout.
         """
         return tuple(sorted({matmul.k_is_rows(side) for matmul, side in self.readers}))
 

@@ -80,7 +80,6 @@ def checked(data: object) -> tuple[Recipe, Report]:
 
 
 def operand_to_plain(spec: OperandSpec | None) -> Plain | None:
-    """One operand as plain data; None for bf16."""
     if spec is None:
         return None
     rotation = spec.rotation
@@ -183,7 +182,6 @@ def _operand(saved_as: Reader) -> Reader:
 
 
 def _no_third(report: Report, path: str, value: object) -> Any:
-    """A saved copy has no saved copy."""
     return None if value is None else report.say(path, "null in a saved copy", value)
 
 

@@ -21,7 +21,7 @@ _UNSAFE = re.compile(r"[^\w ,.;:()/+=%'²×·-]|www\.|//|:[\w+/-]*:", re.IGNOREC
 
 @dataclass
 class Report:
-    """Clauses on wrong fields, and on what constructors refuse though each field is right."""
+    """Clauses on wrong fields, and on refusals of constructors."""
 
     wrong: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Report:
 
 
 def described(value: object) -> str:
-    """A value from outside in a few letters: a dict or a list by its size."""
+    """Write a value from outside in a few letters: a dict or a list by its size."""
     if isinstance(value, dict):
         return f"an object of {len(value)} fields"
     if isinstance(value, list):
@@ -61,8 +61,6 @@ def described(value: object) -> str:
 
 
 def one_of(options: Mapping[str, Any]) -> Reader:
-    """Read a name among the keys of `options`; returns its value."""
-
     def read(report: Report, path: str, value: object) -> Any:
         if isinstance(value, str) and value in options:
             return options[value]
@@ -72,8 +70,6 @@ def one_of(options: Mapping[str, Any]) -> Reader:
 
 
 def whole_from(low: int, high: int) -> Reader:
-    """Read a whole number from `low` to `high`."""
-
     def read(report: Report, path: str, value: object) -> Any:
         if type(value) is int and low <= value <= high:
             return value
@@ -111,8 +107,6 @@ def text_of(longest: int, pattern: str | None = None, needed: str | None = None)
 
 
 def or_none(reader: Reader) -> Reader:
-    """Read null, or with `reader`."""
-
     def read(report: Report, path: str, value: object) -> Any:
         return None if value is None else reader(report, path, value)
 
@@ -120,7 +114,7 @@ def or_none(reader: Reader) -> Reader:
 
 
 def several(reader: Reader, most: int) -> Reader:
-    """Read a list of one to `most` values as a tuple."""
+    """Read one to `most` values as a tuple."""
 
     def read(report: Report, path: str, value: object) -> Any:
         if not isinstance(value, list) or not 1 <= len(value) <= most:

@@ -11,8 +11,6 @@ from fp8core.tiles import TileGrid
 
 
 class Family(Enum):
-    """Attachment of the scales, in a word or two."""
-
     PER_TENSOR = "per tensor"
     PER_ROW = "per row"
     BLOCKS = "blocks"
@@ -44,14 +42,14 @@ class Recipe:
             instance(matmul.name, self.spec(matmul), MatmulSpec)
 
     def spec(self, matmul: Matmul) -> MatmulSpec:
-        """Spec of one of the layer's matmuls. Raises ValueError for another one."""
+        """Spec of a matmul. Raises ValueError for another one."""
         instance("a matmul", matmul, Matmul)
         if matmul.name not in MATMULS:
             raise ValueError(f"a recipe has a spec for {', '.join(MATMULS)}, got {matmul.name!r}")
         return {"fprop": self.fprop, "dgrad": self.dgrad, "wgrad": self.wgrad}[matmul.name]
 
     def operand(self, matmul: Matmul, side: Side) -> Operand | None:
-        """One operand on its stored tensor; None if it stays bf16."""
+        """Operand on its stored tensor; None if it stays bf16."""
         spec = self.spec(matmul).operand(side)
         return spec and Operand(spec=spec, k_is_rows=matmul.k_is_rows(side))
 
@@ -59,7 +57,7 @@ class Recipe:
         return self.operand(matmul, Side.A), self.operand(matmul, Side.B)
 
     def grid(self, matmul: Matmul, side: Side, shape: tuple[int, int]) -> TileGrid | None:
-        """Tiles of one operand on its stored tensor of `shape` (rows, columns); None if it stays bf16."""
+        """Tiles of an operand on its stored tensor; None if it stays bf16."""
         operand = self.operand(matmul, side)
         return operand and operand.grid(shape)
 

@@ -59,7 +59,6 @@ class OperandSpec:
 
 
 def _check_nesting(tile: TileShape, rule: ScaleRule) -> None:
-    """Raise ValueError if a tile can cross an outer tile's edge."""
     if rule.outer is None:
         return
     for large, small in ((rule.outer.tile.mn, tile.mn), (rule.outer.tile.k, tile.k)):
@@ -93,12 +92,10 @@ class MatmulSpec:
             )
 
     def operand(self, side: Side) -> OperandSpec | None:
-        """Spec of one operand; None if it stays bf16."""
         return self.a if instance("a side", side, Side) is Side.A else self.b
 
     @property
     def quantized(self) -> tuple[OperandSpec, ...]:
-        """Quantized operands, A first."""
         return tuple(operand for operand in (self.a, self.b) if operand is not None)
 
     @property
