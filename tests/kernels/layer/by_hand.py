@@ -20,7 +20,7 @@ def step(
     """(y, dx, dw) as gemm gives them after torch.manual_seed(seed), in bf16 where the tensors are."""
     seeds = operand_seeds(recipe, seed, x.device)
     tensors = {"x": x.detach(), "w": w.detach(), "dy": dy}
-    found = []
+    results = []
     for matmul in MATMULS.values():
         operands = []
         for side in Side:
@@ -33,26 +33,26 @@ def step(
                 operands.append(quantize(own, operand, **random))
         spec = recipe.spec(matmul)
         spec = replace(spec, out=FORMATS["bf16"]) if x.dtype == torch.bfloat16 else spec
-        found.append(gemm(*operands, spec))
-    return found[0], found[1], found[2]
+        results.append(gemm(*operands, spec))
+    return results[0], results[1], results[2]
 
 
 def operand_seeds(recipe: Recipe, seed: int, device: torch.device | str) -> dict[tuple[str, Side], int]:
     """The seed of each operand in a forward after torch.manual_seed(seed)."""
     torch.manual_seed(seed)
-    drawn = random_seeds(layer_plan(recipe, emulate=True), 1, torch.device(device))
-    numbers = drawn[0].tolist() if drawn else [0] * len(MATMULS) * len(Side)
+    seeds = random_seeds(layer_plan(recipe, emulate=True), 1, torch.device(device))
+    numbers = seeds[0].tolist() if seeds else [0] * len(MATMULS) * len(Side)
     return dict(zip(product(MATMULS, Side), numbers, strict=True))
 
 
-def sqnr_db(found: torch.Tensor, truth: torch.Tensor) -> float:
+def sqnr_db(result: torch.Tensor, truth: torch.Tensor) -> float:
     """Power of the truth over that of the difference."""
     truth = truth.detach().double()
-    error = found.detach().double() - truth
+    error = result.detach().double() - truth
     return float(10 * torch.log10((truth**2).sum() / (error**2).sum()))
 
 
-def drawn(
+def normal_tensors(
     tokens: int, in_: int, out: int, dtype: torch.dtype = torch.bfloat16, where: str = WHERE
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """x and w, which require gradients, and dy: normal numbers."""

@@ -12,7 +12,7 @@ from kernels.layer.calls import observed
 from kernels.quantize.plan import K_PADDING
 from kernels.quantize.quantize import LAUNCHES
 from tests.kernels.cases import WHERE
-from tests.kernels.layer.by_hand import drawn
+from tests.kernels.layer.by_hand import normal_tensors
 
 pytestmark = pytest.mark.gpu
 RECIPES = (
@@ -66,14 +66,14 @@ def test_a_warm_step_gives_the_bits_of_kernels_called_one_by_one(make, recipe):
     module = make(recipe)
     other = copy.deepcopy(module)
     for seed in range(2):
-        found = step(module, seed)
+        results = step(module, seed)
     assert len(function.LAUNCHES) == 2
     assert not any(map(len, OF_KERNELS))
     with observed(lambda calls: calls._replace()):
         for seed in range(2):
             clear()
             expected = step(other, seed)
-    assert_same(found, expected)
+    assert_same(results, expected)
 
 
 @pytest.mark.parametrize("tokens", [K_PADDING, K_PADDING + 1], ids=["whole", "padded"])
@@ -81,8 +81,8 @@ def test_a_step_whose_wgrad_stays_bf16_is_warm_with_and_without_padding(tokens):
     layer = layer_of("rowwise_hp_wgrad")
     first, *again = (step(layer, 0, tokens) for _ in range(3))
     assert len(function.LAUNCHES) == 2
-    for found in again:
-        assert_same(found, first)
+    for results in again:
+        assert_same(results, first)
 
 
 @by_module
@@ -127,7 +127,7 @@ def test_under_a_checkpoint_the_first_forward_makes_no_copy_for_the_backward(mak
 
 
 def test_a_weight_alone_takes_its_gradient():
-    x, w, dy = drawn(TOKENS, IN, OUT)
+    x, w, dy = normal_tensors(TOKENS, IN, OUT)
     for _ in range(2):
         both_ways = torch.autograd.grad(linear(x, w), (x, w), dy)
         assert torch.equal(torch.autograd.grad(linear(x.detach(), w), w, dy)[0], both_ways[1])

@@ -46,21 +46,21 @@ def of_every_kind() -> nn.ModuleDict:
 
 def test_what_stays_is_told_once_with_its_reason():
     model = of_every_kind()
-    with pytest.warns(UserWarning, match="4 layers stay as they are") as told:
+    with pytest.warns(UserWarning, match="4 layers stay as they are") as messages:
         convert_to_float8_training(model, emulate=True)
-    assert len(told) == 1
+    assert len(messages) == 1
     for words in (
         "own is a Own, whose forward may differ",
         "lazy is lazy: run the model once",
         "normed is parametrized",
         "attention.out_proj is a NonDynamicallyQuantizableLinear",
     ):
-        assert words in str(told[0].message)
+        assert words in str(messages[0].message)
     assert type(model["plain"]) is Float8Linear
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        taken = lambda layer, fqn: fqn == "plain"  # noqa: E731
-        convert_to_float8_training(of_every_kind(), module_filter_fn=taken, emulate=True)
+        is_plain = lambda layer, fqn: fqn == "plain"  # noqa: E731
+        convert_to_float8_training(of_every_kind(), module_filter_fn=is_plain, emulate=True)
 
 
 @pytest.mark.parametrize(
@@ -90,5 +90,5 @@ def test_an_encoder_layer_calls_its_converted_layers_in_inference():
             plain = model(x)
             with pytest.warns(UserWarning, match="NonDynamicallyQuantizableLinear"):
                 convert_to_float8_training(model, recipe="mxfp4", emulate=True)
-            found = model(x)
-        assert 1e-3 < float((found - plain).norm() / plain.norm()) < 0.5
+            y = model(x)
+        assert 1e-3 < float((y - plain).norm() / plain.norm()) < 0.5

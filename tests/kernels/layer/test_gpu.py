@@ -21,9 +21,9 @@ RATE = 4.0
 
 def model(recipe: str | None, where: str = "cuda") -> nn.Module:
     torch.manual_seed(0)
-    made = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.ReLU(), nn.Linear(2 * WIDTH, WIDTH))
-    made = made.to(where, torch.bfloat16)
-    return convert_to_float8_training(made, recipe=recipe) if recipe else made
+    layers = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.ReLU(), nn.Linear(2 * WIDTH, WIDTH))
+    layers = layers.to(where, torch.bfloat16)
+    return convert_to_float8_training(layers, recipe=recipe) if recipe else layers
 
 
 def block(recipe: str) -> nn.Module:
@@ -110,9 +110,9 @@ def test_another_stream_computes_the_same_bits():
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
-        found = step(other, other, x, target)
+        result = step(other, other, x, target)
     torch.cuda.current_stream().wait_stream(stream)
-    assert torch.equal(found, loss)
+    assert torch.equal(result, loss)
     assert alike(plain, other)
 
 

@@ -12,7 +12,7 @@ from fp8core.recipes import RECIPES
 from kernels.layer import linear
 from kernels.layer.plan import LAYER_RECIPES
 from tests.kernels.cases import ON_GPU, WHERE
-from tests.kernels.layer.by_hand import drawn, operand_seeds, step
+from tests.kernels.layer.by_hand import normal_tensors, operand_seeds, step
 from tests.sweeps import exhaustive
 
 SEED = 5
@@ -23,19 +23,19 @@ ALL = [pytest.param(n, marks=[] if ON_GPU or n in FIRST else exhaustive) for n i
 
 @pytest.mark.parametrize("name", ALL)
 def test_y_dx_and_dw_have_the_bits_of_quantize_and_gemm(name):
-    x, w, dy = drawn(17, 40, 24)
+    x, w, dy = normal_tensors(17, 40, 24)
     torch.manual_seed(SEED)
     y = linear(x, w, recipe=name)
     y.backward(dy)
     truth = step(RECIPES[name], x, w, dy, SEED)
-    for found, own in zip((y, x.grad, w.grad), truth, strict=True):
-        assert torch.equal(found, own.to(found.dtype))
+    for result, own in zip((y, x.grad, w.grad), truth, strict=True):
+        assert torch.equal(result, own.to(result.dtype))
 
 
 @pytest.mark.parametrize("name", LAYER_RECIPES)
 def test_gradients_are_those_of_the_numbers_that_the_reference_quantizes(name):
     """Autograd differentiates x · wᵀ in fp64, at the values of the reference's copies."""
-    x, w, dy = drawn(17, 40, 24, torch.float32, "cpu")
+    x, w, dy = normal_tensors(17, 40, 24, torch.float32, "cpu")
     torch.manual_seed(SEED)
     y = linear(x, w, recipe=name, emulate=True)
     y.backward(dy)
@@ -57,16 +57,16 @@ def test_gradients_are_those_of_the_numbers_that_the_reference_quantizes(name):
     dx, _ = torch.autograd.grad(functional.linear(at_x, at_w), (at_x, at_w), values(DGRAD, Side.A))
     _, dw = torch.autograd.grad(functional.linear(at_x, at_w), (at_x, at_w), values(WGRAD, Side.A))
     truth = functional.linear(values(FPROP, Side.A), values(FPROP, Side.B)), dx, dw
-    for found, own, matmul in zip((y, x.grad, w.grad), truth, MATMULS.values(), strict=True):
+    for result, own, matmul in zip((y, x.grad, w.grad), truth, MATMULS.values(), strict=True):
         half = 2.0 ** -(RECIPES[name].spec(matmul).out.mantissa_bits + 1)
         # Once to fp32 and once to D; sums of 40 products in fp64 beside that.
-        torch.testing.assert_close(found.double(), own, rtol=half + 2.0**-24, atol=1e-12)
+        torch.testing.assert_close(result.double(), own, rtol=half + 2.0**-24, atol=1e-12)
 
 
 @pytest.mark.parametrize("tokens", [0, 1, 17])
 @pytest.mark.parametrize(("in_", "out"), [(33, 7), pytest.param(16, 16, marks=exhaustive)])
 def test_odd_shapes_need_no_padding(tokens, in_, out):
-    x, w, dy = drawn(tokens, in_, out)
+    x, w, dy = normal_tensors(tokens, in_, out)
     y = linear(x, w, recipe="deepseek_v3")
     y.backward(dy)
     assert (y.shape, x.grad.shape, w.grad.shape) == ((tokens, out), (tokens, in_), (out, in_))
@@ -75,17 +75,17 @@ def test_odd_shapes_need_no_padding(tokens, in_, out):
 
 
 def test_strides_of_x_and_of_dy_change_nothing():
-    x, w, _ = drawn(24, 40, 16, torch.float32, "cpu")
+    x, w, _ = normal_tensors(24, 40, 16, torch.float32, "cpu")
     plain = linear(x, w, recipe="mxfp8", emulate=True)
-    turned = linear(x.detach().T.contiguous().T.requires_grad_(), w, recipe="mxfp8", emulate=True)
-    assert torch.equal(plain, turned)
+    transposed = linear(x.detach().T.contiguous().T.requires_grad_(), w, recipe="mxfp8", emulate=True)
+    assert torch.equal(plain, transposed)
     (dense,) = torch.autograd.grad(plain, w, torch.ones(1, 1).expand(24, 16).contiguous(), retain_graph=True)
     (expanded,) = torch.autograd.grad(plain, w, torch.ones(1, 1).expand(24, 16))
     assert torch.equal(dense, expanded)
 
 
 def test_autocast_casts_x_and_leaves_gradients_in_their_dtypes():
-    x, w, _ = drawn(4, 16, 8, torch.float32, "cpu")
+    x, w, _ = normal_tensors(4, 16, 8, torch.float32, "cpu")
     with torch.autocast("cpu", torch.bfloat16):
         y = linear(x, w, recipe="deepseek_v3", emulate=True)
     y.sum().backward()
@@ -94,7 +94,7 @@ def test_autocast_casts_x_and_leaves_gradients_in_their_dtypes():
 
 
 def test_the_bias_is_added_and_gets_its_gradient():
-    x, w, dy = drawn(4, 16, 8, torch.float32, "cpu")
+    x, w, dy = normal_tensors(4, 16, 8, torch.float32, "cpu")
     bias = torch.randn(8, requires_grad=True)
     y = linear(x, w, bias, recipe="mxfp8", emulate=True)
     y.backward(dy)
@@ -104,7 +104,7 @@ def test_the_bias_is_added_and_gets_its_gradient():
 
 @pytest.mark.parametrize("emulate", [False, True], ids=["kernels", "emulated"])
 def test_wgrad_is_added_to_main_grad_in_fp32(emulate):
-    x, w, dy = drawn(17, 40, 24)
+    x, w, dy = normal_tensors(17, 40, 24)
     (dw,) = torch.autograd.grad(linear(x, w.float(), emulate=emulate), w, dy)
     w = torch.nn.Parameter(w.detach())
     w.main_grad = torch.zeros(24, 40, device=WHERE)
@@ -118,27 +118,27 @@ def test_wgrad_is_added_to_main_grad_in_fp32(emulate):
 
 
 def test_only_the_gradients_that_are_asked_for_are_computed():
-    x, w, dy = drawn(4, 16, 8, where="cpu")
+    x, w, dy = normal_tensors(4, 16, 8, where="cpu")
     for left, right in ((x, w.detach()), (x.detach(), w)):
         y = linear(left, right, recipe="mxfp8", emulate=True)
-        asked = left if left.requires_grad else right
-        assert sum(kept.numel() for kept in y.grad_fn.saved_tensors) == (16 * 8 if asked is left else 4 * 16)
+        leaf = left if left.requires_grad else right
+        assert sum(each.numel() for each in y.grad_fn.saved_tensors) == (16 * 8 if leaf is left else 4 * 16)
         y.backward(dy)
-        assert asked.grad is not None
+        assert leaf.grad is not None
     assert not linear(x.detach(), w.detach(), recipe="mxfp8", emulate=True).requires_grad
     with torch.no_grad():
         assert not linear(x, w, recipe="mxfp8", emulate=True).requires_grad
 
 
 def test_a_second_derivative_is_refused_not_dropped():
-    x, w, _ = drawn(4, 16, 8, where="cpu")
+    x, w, _ = normal_tensors(4, 16, 8, where="cpu")
     (dx,) = torch.autograd.grad(linear(x, w, emulate=True).square().sum(), x, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         dx.sum().backward()
 
 
 def test_torch_s_generator_decides_the_random_bits():
-    x, w, dy = drawn(16, 64, 32, where="cpu")
+    x, w, dy = normal_tensors(16, 64, 32, where="cpu")
 
     def dx(seed: int) -> torch.Tensor:
         torch.manual_seed(seed)
@@ -157,7 +157,7 @@ def test_torch_s_generator_decides_the_random_bits():
 @pytest.mark.parametrize("name", LAYER_RECIPES)
 def test_an_infinity_reaches_each_result_that_reads_it(name, where):
     """A GradScaler skips a step by what it sees there."""
-    x, w, dy = drawn(32, 128, 64, torch.float32, "cpu")
+    x, w, dy = normal_tensors(32, 128, 64, torch.float32, "cpu")
     with torch.no_grad():
         {"x": x, "w": w, "dy": dy}[where][3, 5] = float("inf")
     y = linear(x, w, recipe=name, emulate=True)

@@ -50,7 +50,7 @@ def apart(block, x):
     return block.down(Swiglu.apply(block.gate_up(x)))
 
 
-def made(recipe, *, emulate=False, where=WHERE, dtype=torch.bfloat16):
+def block_of(recipe, *, emulate=False, where=WHERE, dtype=torch.bfloat16):
     torch.manual_seed(3)
     block = SwigluMlp(IN, HIDDEN, where, dtype, recipe=recipe, emulate=emulate)
     x, dy = (torch.randn(TOKENS, IN).to(where, dtype) for _ in range(2))
@@ -69,20 +69,20 @@ def same(one, other):
 
 @pytest.mark.parametrize("recipe", ALL)
 def test_it_has_the_bits_of_its_layers_with_swiglu_between_them(recipe):
-    block, x, dy = made(recipe)
+    block, x, dy = block_of(recipe)
     assert same(step(block, block, x, dy), step(lambda x: apart(block, x), block, x, dy))
 
 
 @pytest.mark.parametrize("recipe", ["nvfp4", "mxfp4_train"])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=["bf16", "fp32"])
 def test_the_same_bits_are_emulated(recipe, dtype):
-    block, x, dy = made(recipe, emulate=True, where="cpu", dtype=dtype)
+    block, x, dy = block_of(recipe, emulate=True, where="cpu", dtype=dtype)
     assert same(step(block, block, x, dy), step(lambda x: apart(block, x), block, x, dy))
 
 
 @pytest.mark.parametrize("wanted", ["x", "gate_up", "down", ""])
 def test_only_what_is_wanted_is_computed(wanted):
-    block, x, dy = made("rowwise_hp_wgrad", emulate=True)
+    block, x, dy = block_of("rowwise_hp_wgrad", emulate=True)
     truth = dict(zip(("y", "x", "gate_up", "down"), step(block, block, x, dy), strict=True))
     named = {"x": x, "gate_up": block.gate_up.weight, "down": block.down.weight}
     for name, tensor in named.items():
@@ -124,11 +124,11 @@ class Lora(nn.Module):
 
 
 def test_wrappers_and_hooks_of_its_layers_are_called():
-    block, x, dy = made("mxfp8", emulate=True, where="cpu", dtype=torch.float32)
-    plain, seen = step(block, block, x, dy), []
-    handle = block.down.register_forward_pre_hook(lambda layer, given: seen.append(given[0].shape))
+    block, x, dy = block_of("mxfp8", emulate=True, where="cpu", dtype=torch.float32)
+    plain, shapes = step(block, block, x, dy), []
+    handle = block.down.register_forward_pre_hook(lambda layer, inputs: shapes.append(inputs[0].shape))
     hooked = step(block, block, x, dy)
-    assert seen == [(TOKENS, HIDDEN)]
+    assert shapes == [(TOKENS, HIDDEN)]
     for one, other in zip(plain, hooked, strict=True):
         torch.testing.assert_close(one, other, rtol=0.1, atol=0.1 * float(one.detach().abs().max()))
     handle.remove()
@@ -146,7 +146,7 @@ def test_wrappers_and_hooks_of_its_layers_are_called():
 
 @pytest.mark.parametrize("recipe", ["mxfp8", pytest.param("deepseek_v3", marks=exhaustive)])
 def test_a_compiled_block_computes_the_same_bits(recipe):
-    block, x, dy = made(recipe, emulate=True, where="cpu")
+    block, x, dy = block_of(recipe, emulate=True, where="cpu")
     other = copy.deepcopy(block)
     compiled = torch.compile(other, backend="aot_eager", fullgraph=True)
     assert same(step(block, block, x, dy), step(compiled, other, x, dy))

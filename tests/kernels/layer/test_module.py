@@ -21,8 +21,8 @@ def layer(recipe="deepseek_v3", **more) -> Float8Linear:
 
 def test_another_process_knows_a_recipe_of_one_s_own_by_the_layer(monkeypatch):
     own = dataclasses.replace(RECIPES["mxfp8"], name="own", fprop=RECIPES["mxfp4"].fprop)
-    made, x = layer(own), torch.randn(2, 16)
-    y, stored = made(x), pickle.dumps(made)
+    module, x = layer(own), torch.randn(2, 16)
+    y, stored = module(x), pickle.dumps(module)
     monkeypatch.setattr(plan, "_own", {})
     plan._plan.cache_clear()
     assert torch.equal(pickle.loads(stored)(x), y)
@@ -37,50 +37,50 @@ def test_recipes_that_nobody_has_any_more_are_forgotten():
     assert plan.layer_plan(first.steps.plan.key, True).recipe.title == "the first"
 
 
-def step(made, scale=1.0, seed=0):
+def step(module, scale=1.0, seed=0):
     """(y, dx, dw) of a step with inputs that are normal numbers times a scale."""
     generator = torch.Generator().manual_seed(seed)
     x = (torch.randn(32, 16, generator=generator) * scale).requires_grad_()
-    y = made(x)
+    y = module(x)
     dy = torch.randn(32, 8, generator=generator) * scale
-    return y, *torch.autograd.grad(y, (x, made.weight), dy)
+    return y, *torch.autograd.grad(y, (x, module.weight), dy)
 
 
 @pytest.mark.parametrize("recipe", ["nvfp4", "deepseek_v3"])
 def test_a_layer_made_without_memory_starts_where_it_is_put(recipe):
-    made = Float8Linear(16, 8, device="meta", recipe=recipe, emulate=True)
-    assert made(torch.empty(2, 16, device="meta")).shape == (2, 8)
+    module = Float8Linear(16, 8, device="meta", recipe=recipe, emulate=True)
+    assert module(torch.empty(2, 16, device="meta")).shape == (2, 8)
     other = layer(recipe)
-    made.to_empty(device="cpu").load_state_dict(other.state_dict())
+    module.to_empty(device="cpu").load_state_dict(other.state_dict())
     torch.manual_seed(1)
     truth = step(other)
     torch.manual_seed(1)
-    assert all(torch.equal(a, b) for a, b in zip(step(made), truth, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(step(module), truth, strict=True))
     with torch.device("meta"):
         model = convert_to_float8_training(nn.Sequential(nn.Linear(16, 8)), recipe=recipe, emulate=True)
     assert model[0].weight.is_meta
-    assert [*made.state_dict()] == ["weight", "bias"]
+    assert [*module.state_dict()] == ["weight", "bias"]
 
 
 @pytest.mark.parametrize("recipe", ["nvfp4", "deepseek_v3"])
 def test_activation_checkpointing_gives_the_same_gradients(recipe, monkeypatch):
-    made, wanted, computed = layer(recipe), [], function._computed
+    module, gradients, computed = layer(recipe), [], function._computed
     x = torch.randn(8, 16, requires_grad=True)
     torch.manual_seed(1)
-    plain = torch.autograd.grad(made(x).sum(), (x, made.weight))
+    plain = torch.autograd.grad(module(x).sum(), (x, module.weight))
     monkeypatch.setattr(
         function,
         "_computed",
-        lambda steps, call, *rest: wanted.append(call.needs_grad) or computed(steps, call, *rest),
+        lambda steps, call, *rest: gradients.append(call.needs_grad) or computed(steps, call, *rest),
     )
     for _ in range(2):
-        wanted.clear()
+        gradients.clear()
         torch.manual_seed(1)
-        again = torch.utils.checkpoint.checkpoint(made, x, use_reentrant=False)
-        for one, other in zip(plain, torch.autograd.grad(again.sum(), (x, made.weight)), strict=True):
+        again = torch.utils.checkpoint.checkpoint(module, x, use_reentrant=False)
+        for one, other in zip(plain, torch.autograd.grad(again.sum(), (x, module.weight)), strict=True):
             assert torch.equal(one, other)
     # Once the shapes are known, the first forward makes no copy that only the backward reads.
-    assert wanted == [(False, False), (True, True)]
+    assert gradients == [(False, False), (True, True)]
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.trace:DeprecationWarning")
@@ -121,12 +121,12 @@ def test_what_it_cannot_take_is_said_in_a_sentence(monkeypatch):
 
 
 def test_it_takes_over_parameters_hooks_and_mode():
-    plain, seen = nn.Linear(16, 8, bias=False).eval(), []
-    plain.register_forward_hook(lambda *given: seen.append(1))
-    made = Float8Linear.from_linear(plain, "mxfp8", emulate=True)
-    made(torch.randn(2, 16))
-    assert made.weight is plain.weight
-    assert (made.bias, made.training, seen) == (None, False, [1])
-    made.register_forward_hook(lambda *given: seen.append(2))
+    plain, order = nn.Linear(16, 8, bias=False).eval(), []
+    plain.register_forward_hook(lambda *inputs: order.append(1))
+    module = Float8Linear.from_linear(plain, "mxfp8", emulate=True)
+    module(torch.randn(2, 16))
+    assert module.weight is plain.weight
+    assert (module.bias, module.training, order) == (None, False, [1])
+    module.register_forward_hook(lambda *inputs: order.append(2))
     plain(torch.randn(2, 16))
-    assert seen == [1, 1]
+    assert order == [1, 1]

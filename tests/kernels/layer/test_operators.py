@@ -13,7 +13,7 @@ from kernels.layer.function import layer_backward, layer_backward_add, layer_for
 from kernels.layer.plan import PLACES
 from kernels.layer.steps import saved_groups
 from tests.kernels.cases import ON_GPU, WHERE
-from tests.kernels.layer.by_hand import drawn
+from tests.kernels.layer.by_hand import normal_tensors
 from tests.sweeps import exhaustive
 
 # Dynamo itself instantiates what it warns about.
@@ -35,19 +35,19 @@ def test_torch_s_own_checks_take_the_operators(recipe, emulate, kind):
     shapes = [(40, 40)] if kind == "linear" else [(48, 40), (40, 24)]
     weights = [torch.randn(shape, device=WHERE).bfloat16() for shape in shapes]
     seeds = [torch.arange(PLACES, device=WHERE) for _ in weights] if recipe == "nvfp4" else []
-    names, wanted = (recipe, emulate), [True] * (1 + len(weights))
-    checked(layer_forward, x, weights, seeds, *names, wanted)
-    _, *made = layer_forward(x, weights, seeds, *names, wanted)
+    names, needs_grad = (recipe, emulate), [True] * (1 + len(weights))
+    checked(layer_forward, x, weights, seeds, *names, needs_grad)
+    _, *results = layer_forward(x, weights, seeds, *names, needs_grad)
     inputs = (x, *weights)
-    numbers = chain(*saved_groups(*names, tuple(wanted)))
-    tensors = [made.pop(0) if number is None else inputs[number] for number in numbers]
-    rest = tensors, seeds, *names, wanted
-    checked(layer_backward, dy, *rest, wanted, torch.bfloat16)
+    numbers = chain(*saved_groups(*names, tuple(needs_grad)))
+    tensors = [results.pop(0) if number is None else inputs[number] for number in numbers]
+    rest = tensors, seeds, *names, needs_grad
+    checked(layer_backward, dy, *rest, needs_grad, torch.bfloat16)
     main_grads = [torch.zeros(shape, device=WHERE) for shape in shapes]
-    added = [False, *wanted[1:]]
-    checked(layer_backward_add, dy, *rest, added, torch.bfloat16, *main_grads)
-    layer_backward_add(dy, *rest, added, torch.bfloat16, *main_grads)
-    for main_grad, dw in zip(main_grads, layer_backward(dy, *rest, added, torch.float32), strict=True):
+    to_add = [False, *needs_grad[1:]]
+    checked(layer_backward_add, dy, *rest, to_add, torch.bfloat16, *main_grads)
+    layer_backward_add(dy, *rest, to_add, torch.bfloat16, *main_grads)
+    for main_grad, dw in zip(main_grads, layer_backward(dy, *rest, to_add, torch.float32), strict=True):
         torch.testing.assert_close(main_grad, dw, rtol=2.0**-8, atol=2.0**-8)
 
 
@@ -72,11 +72,11 @@ def test_a_compiled_model_computes_the_same_bits(recipe):
             y = run(x)
             results.append((y, *torch.autograd.grad(y.square().sum(), (x, *one.parameters()))))
         assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
-        assert all(bool(found.any()) for found in results[0])
+        assert all(bool(result.any()) for result in results[0])
 
 
 def test_linear_is_compiled_with_its_main_grad():
-    x, w, dy = drawn(17, 40, 24, where="cpu")
+    x, w, dy = normal_tensors(17, 40, 24, where="cpu")
     truth = linear(x, w, recipe="mxfp8", emulate=True)
     (dw,) = torch.autograd.grad(truth, w, dy)
     w.main_grad = torch.zeros(24, 40)
@@ -91,7 +91,7 @@ def test_linear_is_compiled_with_its_main_grad():
 
 
 def test_a_compiled_layer_draws_random_bits_in_each_step():
-    x, w, dy = drawn(16, 64, 32, where="cpu")
+    x, w, dy = normal_tensors(16, 64, 32, where="cpu")
     compiled = torch.compile(
         lambda x, w: linear(x, w, recipe="nvfp4", emulate=True), backend="aot_eager", fullgraph=True
     )

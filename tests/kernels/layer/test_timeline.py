@@ -33,9 +33,9 @@ def test_a_gpu_s_row_comes_back_from_its_file(tmp_path):
     path = record_timeline(ROW, tmp_path)
     assert path.name == "nvidia_h200.jsonl"
     record_timeline(without_graph(), tmp_path)
-    found = read_timelines(tmp_path)
-    assert found.rows == (ROW, without_graph())
-    assert not found.bad
+    timelines = read_timelines(tmp_path)
+    assert timelines.rows == (ROW, without_graph())
+    assert not timelines.bad
 
 
 @pytest.mark.parametrize(
@@ -77,14 +77,14 @@ WHOLE = {"deepseek_v3": STEP}
 
 def products(job, calls, tensors, activation=Role.ACTIVATION):
     """What each matmul of a step gives."""
-    made = []
+    results = []
 
-    def multiply(*given):
-        made.append(calls.multiply(*given))
-        return made[-1]
+    def multiply(*inputs):
+        results.append(calls.multiply(*inputs))
+        return results[-1]
 
     Step(job, tensors, calls._replace(multiply=multiply), activation)(None)
-    return made
+    return results
 
 
 compiled = partial(torch.compile, backend="eager", fullgraph=True, dynamic=False)
@@ -113,12 +113,12 @@ def test_casts_by_torch_come_close_to_bf16(block, recipe, by, monkeypatch):
     truth = products(job, BF16._replace(swiglu=bf16_swiglu), tensors)
     torch_casts = TorchCasts(current_device(), by)
     activation = Role.ACTIVATION if by is eager else Role.FUSED
-    found = products(job, torch_casts.calls, tensors, activation)
-    assert len(found) == len(truth) == (3 if block is Block.LINEAR else 6)
-    for own, wanted in zip(found, truth, strict=True):
-        assert own.shape == wanted.shape
+    results = products(job, torch_casts.calls, tensors, activation)
+    assert len(results) == len(truth) == (3 if block is Block.LINEAR else 6)
+    for own, expected in zip(results, truth, strict=True):
+        assert own.shape == expected.shape
         assert own.dtype == torch.bfloat16
-        assert sqnr_db(own, wanted) > 20
+        assert sqnr_db(own, expected) > 20
 
 
 @pytest.mark.parametrize("recipe", ["per_tensor_hifloat8", "nvfp4", "mxfp4", "deepseek_v3_pow2"])
@@ -173,8 +173,8 @@ def test_kernels_of_a_profile_get_the_words_and_the_bytes_of_their_piece():
     events = [event(f"fp8 explorer, piece {place}", *at, "user_annotation") for place, *at in marks]
     events += [event("void gemm<8>(int)", 20, 50), event("decode", 10, 5)]
     events += [event("whole_amax_kernel", 110, 5), event("quantize_kernel", 120, 5), event("copy", 210, 5)]
-    found = labelled({"traceEvents": events}, pieces)
-    assert [(one.what, one.role, one.bytes, one.flop, one.piece_bytes) for one in found] == [
+    kernels = labelled({"traceEvents": events}, pieces)
+    assert [(one.what, one.role, one.bytes, one.flop, one.piece_bytes) for one in kernels] == [
         ("Wgrad: decode", Role.PASS, None, None, None),
         ("Wgrad", Role.MATMUL, None, 40, 8),
         ("quantize x: amax", Role.QUANTIZE, 4, None, None),
@@ -186,7 +186,7 @@ def test_kernels_of_a_profile_get_the_words_and_the_bytes_of_their_piece():
 
 
 def test_ways_that_wait_come_later_in_turns_with_bf16_again(monkeypatch):
-    turns, told = [], []
+    turns, calls = [], []
 
     def ready_ways(ways, job, tensors, tell):
         turns.append([*ways])
@@ -196,12 +196,12 @@ def test_ways_that_wait_come_later_in_turns_with_bf16_again(monkeypatch):
     monkeypatch.setattr(measure, "require_gpu", lambda: None)
     monkeypatch.setattr(measure, "Tensors", Namespace(of=lambda job: None))
     monkeypatch.setattr(measure, "_ready", ready_ways)
-    monkeypatch.setattr(measure, "_times", lambda job, found, tell: (None, {}))
+    monkeypatch.setattr(measure, "_times", lambda job, contenders, tell: (None, {}))
     monkeypatch.setattr(measure, "_row", lambda job, one, times, refusal: layer_row(one.way, job))
 
     def measured(**options):
         return measure.measure(
-            JOB, progress=lambda *given: told.append(given), stopped=lambda: False, **options
+            JOB, progress=lambda *call: calls.append(call), stopped=lambda: False, **options
         )
 
     whole = measured()
@@ -209,10 +209,10 @@ def test_ways_that_wait_come_later_in_turns_with_bf16_again(monkeypatch):
     assert turns == [first, [Way.BF16, Way.NAIVE], [Way.BF16, Way.COMPILED]]
     assert [row.way for row in whole.rows] == [*first, Way.COMPILED]
     assert [one.way for one in whole.left_out] == [Way.NAIVE]
-    shares = [share for share, *_ in told]
+    shares = [share for share, *_ in calls]
     assert shares == sorted(shares)
-    assert told[-1] == (1.0, "timed", whole)
-    part = next(part for _, _, part in told if part and len(part.rows) == len(first))
+    assert calls[-1] == (1.0, "timed", whole)
+    part = next(part for _, _, part in calls if part and len(part.rows) == len(first))
     turns.clear()
     assert measured(so_far=part) == whole
     assert turns == [[Way.BF16, Way.NAIVE], [Way.BF16, Way.COMPILED]]

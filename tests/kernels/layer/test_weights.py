@@ -7,7 +7,7 @@ from kernels.layer import Float8Linear, SwigluMlp, linear
 from kernels.layer.calls import observed
 from kernels.layer.plan import LAYER_RECIPES
 from tests.kernels.cases import ON_GPU
-from tests.kernels.layer.by_hand import drawn
+from tests.kernels.layer.by_hand import normal_tensors
 from tests.sweeps import exhaustive
 
 X = torch.randn(4, 16)
@@ -52,10 +52,10 @@ def test_only_a_caller_who_asks_gets_yesterday_s_weight(make):
     with torch.no_grad():
         for weight in module.parameters():
             weight.data.mul_(2)
-    kept, fresh = module(X, is_first_microbatch=False), module(X)
-    assert torch.equal(kept, before)
+    first, fresh = module(X, is_first_microbatch=False), module(X)
+    assert torch.equal(first, before)
     assert not torch.equal(fresh, before)
-    kept.sum().backward()
+    first.sum().backward()
     assert not list(module.buffers())
 
 
@@ -65,15 +65,15 @@ ALL = [pytest.param(n, marks=[] if ON_GPU or n in FIRST else exhaustive) for n i
 
 @pytest.mark.parametrize("name", ALL)
 def test_what_is_saved_has_as_many_bytes_as_it_says(name):
-    x, w, _ = drawn(17, 40, 24)
+    x, w, _ = normal_tensors(17, 40, 24)
     y = linear(x, w, recipe=name)
     layer = Float8Linear(40, 24, device="meta", recipe=name)
-    held = sum(kept.untyped_storage().nbytes() for kept in y.grad_fn.saved_tensors)
-    assert held == layer.held_bytes(17).total
+    bytes_ = sum(tensor.untyped_storage().nbytes() for tensor in y.grad_fn.saved_tensors)
+    assert bytes_ == layer.held_bytes(17).total
 
 
 def test_a_saved_copy_may_be_moved_and_brought_back():
-    x, w, dy = drawn(17, 40, 24)
+    x, w, dy = normal_tensors(17, 40, 24)
     plain = torch.autograd.grad(linear(x, w), (x, w), dy)
     # Hooks that offload keep shapes, not strides.
     with torch.autograd.graph.saved_tensors_hooks(

@@ -152,8 +152,8 @@ def fsdp2_checkpointed() -> None:
     torch.manual_seed(3)
     y = plain(x)
     truth = y, *torch.autograd.grad(y.square().sum(), x)
-    for found in results:
-        assert all(torch.equal(one, other) for one, other in zip(found, truth, strict=True))
+    for result in results:
+        assert all(torch.equal(one, other) for one, other in zip(result, truth, strict=True))
 
 
 def fsdp1() -> None:
@@ -168,11 +168,11 @@ def fsdp1() -> None:
 
 
 def _parallel(plan: dict[str, object], converted_first: bool, recipe: str) -> nn.Module:
-    made = model(recipe if converted_first else None)
-    made = parallelize_module(made, mesh(), plan)
+    split = model(recipe if converted_first else None)
+    split = parallelize_module(split, mesh(), plan)
     if converted_first:
-        return made
-    return convert_to_float8_training(made, recipe=recipe, emulate=EMULATE)
+        return split
+    return convert_to_float8_training(split, recipe=recipe, emulate=EMULATE)
 
 
 def tensor_parallel() -> None:
@@ -239,10 +239,10 @@ def lines_of_docs() -> None:
 
 def odd_placements() -> None:
     """A plain x, and a block whose joined weight would be torn apart, are refused in a sentence."""
-    made = parallelize_module(model(), mesh(), {"up": ColwiseParallel()})
-    made.up._forward_pre_hooks.clear()
+    split = parallelize_module(model(), mesh(), {"up": ColwiseParallel()})
+    split.up._forward_pre_hooks.clear()
     with pytest.raises(ValueError, match="x is a plain tensor"):
-        made.up(batch(0))
+        split.up(batch(0))
     block = SwigluMlp(WIDTH, HIDDEN, device(), recipe=RECIPE, emulate=EMULATE)
     parallelize_module(block, mesh(), {"gate_up": ColwiseParallel(), "down": RowwiseParallel()})
     with pytest.raises(ValueError, match="a column-wise split tears gate and up apart"):

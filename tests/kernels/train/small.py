@@ -41,8 +41,8 @@ def trained(
     """The row of a run that is looked at twice, at its middle and its end."""
     at = frozenset({steps // 2, steps})
     looks = Looks(held_out=at, statistics=at if statistics else frozenset())
-    given = course or Course(steps=steps)
-    return run(trainer, given, looks, progress=lambda *told: None, stopped=stopped)
+    course = course or Course(steps=steps)
+    return run(trainer, course, looks, progress=lambda *call: None, stopped=stopped)
 
 
 def trainer(recipe: str, text: Text, seed: int = 0) -> Trainer:

@@ -32,13 +32,13 @@ def text(tmp_path_factory):
     return small_text(tmp_path_factory.mktemp("text"))
 
 
-def made(recipe: str, text, seed: int = 0) -> Trainer:
+def trainer_of(recipe: str, text, seed: int = 0) -> Trainer:
     return this_place().trainer(TrainJob(recipe=recipe, model=ON_CPU, seed=seed), text)
 
 
 @pytest.mark.parametrize("recipe", [BF16, "deepseek_v3", "nvfp4"])
 def test_equal_runs_have_equal_bits_captured_or_not(recipe, text, monkeypatch):
-    one, other = made(recipe, text), made(recipe, text)
+    one, other = trainer_of(recipe, text), trainer_of(recipe, text)
     first = one.run(0, STEPS, STEPS)
     one.restart(0)
     assert one.run(0, STEPS, STEPS) == first
@@ -70,7 +70,7 @@ def test_the_references_rules_give_the_curve_within_a_rounding_to_bf16(recipe, t
 
     How far that goes in 20 steps is measured: weights are changed by up to one step of bf16 each.
     """
-    found, _ = made(recipe, text).run(0, STEPS, STEPS)
+    losses, _ = trainer_of(recipe, text).run(0, STEPS, STEPS)
     reference = on_cpu().trainer(TrainJob(recipe=recipe, model=ON_CPU), text)
     truth, _ = reference.run(0, STEPS, STEPS)
     spread = 0.0
@@ -82,45 +82,45 @@ def test_the_references_rules_give_the_curve_within_a_rounding_to_bf16(recipe, t
                 weights.mul_(1 + ULP * (2 * torch.rand(weights.shape, generator=dice) - 1))
         changed, _ = reference.run(0, STEPS, STEPS)
         spread = max(spread, *(abs(a - b) for a, b in zip(changed, truth, strict=True)))
-    assert max(abs(a - b) for a, b in zip(found, truth, strict=True)) <= MARGIN * spread
+    assert max(abs(a - b) for a, b in zip(losses, truth, strict=True)) <= MARGIN * spread
 
 
 @pytest.mark.parametrize("recipe", ["deepseek_v3", "per_tensor", "mxfp8", "nvfp4"])
 def test_each_quantized_gemm_is_a_launch(recipe, text):
-    one = made(recipe, text)
+    one = trainer_of(recipe, text)
     assert gemm_launches(launches(one)) == quantized_gemms(one) == 3 * 4
 
 
 def test_bf16_launches_none(text):
-    one = made(BF16, text)
+    one = trainer_of(BF16, text)
     assert gemm_launches(launches(one)) == quantized_gemms(one) == 0
 
 
 @pytest.mark.parametrize("recipe", ["deepseek_v3", "mxfp8"])
 def test_statistics_of_the_kernels_are_those_of_the_reference(recipe, text):
     """Both look at the first weights: what they multiply differs by roundings to bf16."""
-    mine = statistics(made(recipe, text), 0)
-    theirs = statistics(on_cpu().trainer(TrainJob(recipe=recipe, model=ON_CPU), text), 0)
-    for one, other in zip((*mine.copies, *mine.products), (*theirs.copies, *theirs.products), strict=True):
+    on_gpu = statistics(trainer_of(recipe, text), 0)
+    truth = statistics(on_cpu().trainer(TrainJob(recipe=recipe, model=ON_CPU), text), 0)
+    for one, other in zip((*on_gpu.copies, *on_gpu.products), (*truth.copies, *truth.products), strict=True):
         assert one.sqnr_db == pytest.approx(other.sqnr_db, abs=0.5)
-    for one, other in zip(mine.copies, theirs.copies, strict=True):
+    for one, other in zip(on_gpu.copies, truth.copies, strict=True):
         assert one.amax == pytest.approx(other.amax, rel=0.05)
         assert one.mse == pytest.approx(other.mse, rel=0.2)
 
 
 def test_a_whole_run_goes_on_from_its_state(text):
-    one = made("nvfp4", text)
+    one = trainer_of("nvfp4", text)
     at = frozenset({STEPS // 2, STEPS})
     looks = Looks(held_out=at, statistics=at)
 
     def ran(course: Course, stopped):
-        return run(one, course, looks, progress=lambda *told: None, stopped=stopped)
+        return run(one, course, looks, progress=lambda *call: None, stopped=stopped)
 
     course = Course(steps=STEPS)
     ran(course, lambda: course.done > 0)
-    kept = one.state()
+    state = one.state()
     one.run(0, 3, STEPS)
-    one.restore(kept)
+    one.restore(state)
     again = ran(course, lambda: False)
     one.restart(0)
     whole = ran(Course(steps=STEPS), lambda: False)

@@ -31,29 +31,29 @@ def run(*arguments: str) -> int:
 
 def test_runs_come_as_lines_and_a_table_of_gaps(capsys):
     assert run("--recipe", "bf16", "mxfp4", "--seeds", "0", "1") == 0
-    told = capsys.readouterr().out
-    assert told.count("bits a byte after 6 steps") == 4
-    assert "12 of 15 GEMMs quantized" in told
-    *_, gaps, time = told.splitlines()
+    out = capsys.readouterr().out
+    assert out.count("bits a byte after 6 steps") == 4
+    assert "12 of 15 GEMMs quantized" in out
+    *_, gaps, time = out.splitlines()
     assert gaps.split()[0] == "MXFP4"
     assert gaps.split()[3].endswith("%")
     assert re.fullmatch(r"4 runs in \d+ s", time)
 
 
 def test_ctrl_c_keeps_what_was_measured(capsys, monkeypatch):
-    real, asked = session.run, []
+    real, calls = session.run, []
 
-    def interrupted(*given, **named):
-        asked.append(given)
-        if len(asked) == 3:
+    def interrupted(*inputs, **named):
+        calls.append(inputs)
+        if len(calls) == 3:
             raise KeyboardInterrupt
-        return real(*given, **named)
+        return real(*inputs, **named)
 
     monkeypatch.setattr(session, "run", interrupted)
     assert run("--recipe", "bf16", "mxfp8", "mxfp4") == 130
-    told = capsys.readouterr().out
-    assert told.count("bits a byte after 6 steps") == 2
-    assert "\n2 runs in " in told
+    out = capsys.readouterr().out
+    assert out.count("bits a byte after 6 steps") == 2
+    assert "\n2 runs in " in out
 
 
 def test_tensors_are_saved_with_how_they_were_made(tmp_path, capsys):
@@ -61,8 +61,8 @@ def test_tensors_are_saved_with_how_they_were_made(tmp_path, capsys):
     assert from_data(TrainRow, json.loads(capsys.readouterr().out)).finished
     files = sorted(path.name for path in tmp_path.glob("*.safetensors"))
     assert files == [f"tiny_{step:05d}_0.qkv.safetensors" for step in (1, 3, 6)]
-    with safe_open(tmp_path / files[0], "pt") as kept:
-        shapes = [list(kept.get_slice(key).get_shape()) for key in ("x", "w", "dy")]
+    with safe_open(tmp_path / files[0], "pt") as file:
+        shapes = [list(file.get_slice(key).get_shape()) for key in ("x", "w", "dy")]
         assert shapes == [[64, 128], [128, 128], [64, 256]]
-        assert kept.metadata()["after_step"] == "1 of 6"
-        assert "64 rows, every 1 from row 0, and columns 128 to 383" in kept.metadata()["dy"]
+        assert file.metadata()["after_step"] == "1 of 6"
+        assert "64 rows, every 1 from row 0, and columns 128 to 383" in file.metadata()["dy"]

@@ -18,8 +18,8 @@ def test_a_row_survives_json_and_a_file(tmp_path):
     record_train(ROW, tmp_path)
     record_train(ROW, tmp_path)
     record_train(SPEED, tmp_path)
-    found = read_train(tmp_path)
-    assert (found.rows, found.speeds, found.bad) == ((ROW, ROW), (SPEED,), ())
+    records = read_train(tmp_path)
+    assert (records.rows, records.speeds, records.bad) == ((ROW, ROW), (SPEED,), ())
     assert SPEED.times_compiled == 0.8
 
 
@@ -31,13 +31,13 @@ def test_a_run_has_a_final_loss_only_at_its_end():
 
 
 def test_every_recorded_run_is_read_and_says_how_much_of_it_was_quantized():
-    found = read_train()
-    assert found.bad == ()
-    assert any(row.job.recipe == BF16 for row in found.rows)
-    for row in found.rows:
+    records = read_train()
+    assert records.bad == ()
+    assert any(row.job.recipe == BF16 for row in records.rows)
+    for row in records.rows:
         assert row.finished
         assert (row.quantized_gemms == 0) == (row.job.recipe == BF16)
-    whole = {(row.job.recipe, row.job.model) for row in found.rows}
+    whole = {(row.job.recipe, row.job.model) for row in records.rows}
     assert {
         (job.recipe, job.model) for job in (replace(v.job, model="s") for v in VARIANTS.values())
     } <= whole

@@ -85,10 +85,8 @@ def test_looking_changes_nothing(text):
 def test_a_number_that_is_not_finite_ends_the_run_with_step_and_tensor(text, monkeypatch):
     one = trainer("mxfp8", text)
     plain = one.step
-    taken = []
 
     def breaking() -> None:
-        taken.append(None)
         plain()
         if one._at.item() == 4:
             one.model.blocks[0].layers["gate_up"].weight.data[0, 0] = torch.inf
@@ -125,19 +123,19 @@ def small(monkeypatch, tmp_path):
 
 @pytest.mark.usefixtures("small")
 def test_partial_rows_are_the_beginning_of_the_result():
-    told: list[tuple[float, str]] = []
+    calls: list[tuple[float, str]] = []
     parts: list[TrainRow] = []
 
     def keep(fraction: float, note: str, part: TrainRow | None = None) -> None:
-        told.append((fraction, note))
+        calls.append((fraction, note))
         parts.extend([part] if part else [])
 
     row = measure(JOB, progress=keep, stopped=lambda: False)
     assert row.finished
     assert parts[-1] == row
     assert [part.losses for part in parts] == [row.losses[: part.done] for part in parts]
-    assert [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
-    before = [note for fraction, note in told if fraction == 0]
+    assert [fraction for fraction, _ in calls] == sorted(fraction for fraction, _ in calls)
+    before = [note for fraction, note in calls if fraction == 0]
     assert before[:2] == ["reading the text", "making the model"]
     assert before[-1] == "making a step ready"
     assert unpacked(AnyResult, packed(parts[0])) == parts[0]
@@ -146,7 +144,7 @@ def test_partial_rows_are_the_beginning_of_the_result():
 
 @pytest.mark.usefixtures("small")
 def test_a_stopped_run_goes_on_where_it_was_left_or_anew_with_equal_bits():
-    whole = measure(JOB, progress=lambda *told: None, stopped=lambda: False)
+    whole = measure(JOB, progress=lambda *calls: None, stopped=lambda: False)
     parts: list[TrainRow] = []
 
     def keep(fraction: float, note: str, part: TrainRow | None = None) -> None:
@@ -164,7 +162,7 @@ def test_a_stopped_run_goes_on_where_it_was_left_or_anew_with_equal_bits():
     )
     assert again[0].done > parts[-1].done
     assert replace(gone_on, step_ms=None) == replace(whole, step_ms=None)
-    anew = measure(JOB, progress=lambda *told: None, stopped=lambda: False, so_far=parts[-1])
+    anew = measure(JOB, progress=lambda *calls: None, stopped=lambda: False, so_far=parts[-1])
     assert replace(anew, step_ms=None) == replace(whole, step_ms=None)
 
 

@@ -20,20 +20,20 @@ def text(tmp_path_factory):
 def test_a_copys_statistics_are_those_of_the_reference(text):
     one = trainer("deepseek_v3", text)
     one.run(0, 3, 10)
-    found = statistics(one, 3)
+    statistics_ = statistics(one, 3)
     seen = tensors_of_a_step(one)
-    assert found.layers == ("0.qkv", "0.proj", "0.gate_up", "0.down")
-    assert [(each.tensor, each.matmul) for each in found.copies] == [
+    assert statistics_.layers == ("0.qkv", "0.proj", "0.gate_up", "0.down")
+    assert [(each.tensor, each.matmul) for each in statistics_.copies] == [
         (matmul.operand(side).value, matmul.name) for matmul in MATMULS.values() for side in Side
     ]
-    x_fprop, layer = found.copies[0], 2
+    x_fprop, layer = statistics_.copies[0], 2
     x = seen["0.gate_up"].x.float().numpy()
-    made = quantize(x, RECIPES["deepseek_v3"].operand(MATMULS["fprop"], Side.A))
-    assert x_fprop.sqnr_db[layer] == pytest.approx(sqnr_db(rel_err(made.values(), x)), rel=1e-3)
-    assert x_fprop.scale_inv_min[layer] == pytest.approx(made.scale.min(), rel=1e-3)
-    assert x_fprop.scale_inv_max[layer] == pytest.approx(made.scale.max(), rel=1e-3)
-    assert x_fprop.mse[layer] == pytest.approx(np.square(made.values() - x).mean(), rel=1e-3)
-    lost = 100 * ((made.values() == 0) & (x != 0)).mean()
+    tensor = quantize(x, RECIPES["deepseek_v3"].operand(MATMULS["fprop"], Side.A))
+    assert x_fprop.sqnr_db[layer] == pytest.approx(sqnr_db(rel_err(tensor.values(), x)), rel=1e-3)
+    assert x_fprop.scale_inv_min[layer] == pytest.approx(tensor.scale.min(), rel=1e-3)
+    assert x_fprop.scale_inv_max[layer] == pytest.approx(tensor.scale.max(), rel=1e-3)
+    assert x_fprop.mse[layer] == pytest.approx(np.square(tensor.values() - x).mean(), rel=1e-3)
+    lost = 100 * ((tensor.values() == 0) & (x != 0)).mean()
     assert x_fprop.underflows_percent[layer] == pytest.approx(lost, rel=1e-3)
     assert x_fprop.overflows_percent[layer] == 0
     assert x_fprop.amax[layer] == pytest.approx(np.abs(x).max(), rel=1e-3)
@@ -42,10 +42,10 @@ def test_a_copys_statistics_are_those_of_the_reference(text):
 def test_gradients_without_a_scale_underflow(text):
     job = VARIANTS["unscaled_gradients"].job
     one = trainer(job.recipe, text)
-    found = {(each.tensor, each.matmul): each for each in statistics(one, 1).copies}
-    assert found["dy", "dgrad"].scale_inv_max == (1.0,) * 4
-    assert max(found["dy", "dgrad"].underflows_percent) > 90
-    assert max(found["x", "fprop"].underflows_percent) < 1
+    copies = {(each.tensor, each.matmul): each for each in statistics(one, 1).copies}
+    assert copies["dy", "dgrad"].scale_inv_max == (1.0,) * 4
+    assert max(copies["dy", "dgrad"].underflows_percent) > 90
+    assert max(copies["x", "fprop"].underflows_percent) < 1
 
 
 @pytest.mark.parametrize("name", ["e4m3", "e2m1"])

@@ -45,7 +45,7 @@ def layer_row(way: Way, job: TimelineJob = JOB, **changes: object) -> LayerRow:
         run("swiglu", "SwiGLU", kind, phase, 120.0)
     run("zero", "fill with zeros", Role.OTHER, Phase.BACKWARD, 3.0)
     bf16 = sum(map(len, _MATMULS.values())) * _MATMUL_US + 2 * 120.0 + 20.0
-    given: dict[str, object] = {
+    fields: dict[str, object] = {
         "job": job,
         "way": way,
         "machine": ROW.machine,
@@ -58,7 +58,7 @@ def layer_row(way: Way, job: TimelineJob = JOB, **changes: object) -> LayerRow:
         "held_bytes": 300 << 20,
         "commit": "0123abc",
     }
-    return LayerRow(**given | changes)
+    return LayerRow(**fields | changes)
 
 
 def every_way(job: TimelineJob = JOB) -> list[LayerRow]:
