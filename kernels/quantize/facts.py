@@ -54,17 +54,17 @@ class ElementFacts:
 
     encode_by: str
     bits: int
-    mantissa: int = 0
-    min_field: int = 0
-    per_one: float = 1.0
-    binades: int = 0
+    mantissa: int
+    min_field: int
+    per_one: float
+    binades: int
     max_bits: int
     min_bits: int
     limit_bits: int
     max_code: int
     nan_code: int
     minus_zero: bool
-    integer: bool = False
+    integer: bool
     cast_factor: float = 1.0
     in_range: bool = False
     raised: int = 0
@@ -132,49 +132,51 @@ def fp32_bits(value: float) -> int:
 
 @cache
 def element_facts(format_: Format, rounding: Rounding, kind: DeviceKind) -> ElementFacts:
-    integer = format_ == MXINT8
-    shared = {
-        "bits": format_.bits,
-        "max_bits": fp32_bits(format_.max),
-        "min_bits": fp32_bits(format_.min),
-        "limit_bits": fp32_bits(max(format_.max, -format_.min)),
-        "max_code": format_.max_code,
-        "nan_code": format_.nan_code or 0,
-        "minus_zero": isinstance(format_, FloatFormat) and format_.has_minus_zero,
-        "integer": integer,
-    }
+    on_gpu, integer = kind is DeviceKind.GPU, format_ == MXINT8
+    mantissa = min_field = binades = 0
+    minus_zero = False
     if integer:
         # A size in two's complement has even steps of 1/64 up to 2, as an exponent of one bit gives.
-        shared |= {"mantissa": format_.bits - 2, "min_field": FP32.bias}
+        mantissa, min_field = format_.bits - 2, FP32.bias
     elif isinstance(format_, FloatFormat):
-        shared |= {
-            "mantissa": format_.mantissa_bits,
-            "min_field": FP32.bias + format_.e_min,
-            "binades": format_.e_max - format_.e_min + 1,
-        }
-    shared["per_one"] = 1 / format_.min_subnormal
+        mantissa, min_field = format_.mantissa_bits, FP32.bias + format_.e_min
+        binades, minus_zero = format_.e_max - format_.e_min + 1, format_.has_minus_zero
+    few = minus_zero and binades <= _FEW_BINADES
+    half, facts = 2.0 ** (format_.bits - 2), {}
     if rounding is Rounding.STOCHASTIC:
-        lines = kind is DeviceKind.GPU and shared["minus_zero"] and shared["binades"] <= _FEW_BINADES
-        half = 2.0 ** (format_.bits - 2)
-        by = "random lines" if lines else "random bits"
-        return ElementFacts(encode_by=by, is_random=True, half_sign=half, **shared)
-    if rounding is not Rounding.NEAREST_EVEN or (isinstance(format_, TableFormat) and not integer):
-        return ElementFacts(encode_by="table", **shared, **table_facts(format_, rounding))
-    if integer:
-        return ElementFacts(encode_by="integer", **shared)
-    if format_ in _CAST and kind is DeviceKind.GPU:
-        return ElementFacts(encode_by="cast", **shared)
-    if not shared["minus_zero"]:
-        return ElementFacts(encode_by="binades", **shared)
-    wide = _wide(format_)
-    if wide is not None and kind is DeviceKind.GPU:
-        return ElementFacts(encode_by="wide cast", cast_factor=2.0 ** (wide.e_min - format_.e_min), **shared)
-    if shared["binades"] > _FEW_BINADES:
-        up = FP32.mantissa_bits - shared["mantissa"]
-        raised = (up << FP32.mantissa_bits) + (shared["min_field"] << shared["mantissa"])
-        return ElementFacts(encode_by="binades", raised=raised, **shared)
-    half, raised = 2.0 ** (format_.bits - 2), fp32_bits(WHOLE_NUMBERS)
-    return ElementFacts(encode_by="few binades", raised=raised, half_sign=half, **shared)
+        by = "random lines" if few and on_gpu else "random bits"
+        facts = {"is_random": True, "half_sign": half}
+    elif rounding is not Rounding.NEAREST_EVEN or (isinstance(format_, TableFormat) and not integer):
+        by, facts = "table", table_facts(format_, rounding)
+    elif integer:
+        by = "integer"
+    elif format_ in _CAST and on_gpu:
+        by = "cast"
+    elif not minus_zero:
+        by = "binades"
+    elif on_gpu and (wide := _wide(format_)) is not None:
+        by, facts = "wide cast", {"cast_factor": 2.0 ** (wide.e_min - format_.e_min)}
+    elif few:
+        by, facts = "few binades", {"raised": fp32_bits(WHOLE_NUMBERS), "half_sign": half}
+    else:
+        up = FP32.mantissa_bits - mantissa
+        by, facts = "binades", {"raised": (up << FP32.mantissa_bits) + (min_field << mantissa)}
+    return ElementFacts(
+        encode_by=by,
+        bits=format_.bits,
+        mantissa=mantissa,
+        min_field=min_field,
+        per_one=1 / format_.min_subnormal,
+        binades=binades,
+        max_bits=fp32_bits(format_.max),
+        min_bits=fp32_bits(format_.min),
+        limit_bits=fp32_bits(max(format_.max, -format_.min)),
+        max_code=format_.max_code,
+        nan_code=format_.nan_code or 0,
+        minus_zero=minus_zero,
+        integer=integer,
+        **facts,
+    )
 
 
 def _wide(format_: FloatFormat) -> FloatFormat | None:
