@@ -56,11 +56,8 @@ def philox(seed: int, counters: ArrayLike) -> NDArray[np.uint32]:
 def random_bits(shape: tuple[int, int], seed: int) -> NDArray[np.uint8]:
     """uint8[mn, k]: eight random bits for each element of an operand.
 
-    One counter serves 16 elements along K: element (m, i) takes byte i % 4, from the lowest, of word (i
-
-    4) % 4 of counter m · ceil(k / 16) + i
-
-    16. Raises ValueError for a negative length or seed.
+    One counter serves 16 elements along K: element (m, i) takes byte i % 4, from the lowest, of word
+    (i // 4) % 4 of counter m · ceil(k / 16) + i // 16. Raises ValueError for a negative length or seed.
     """
     if len(shape) != 2:
         raise ValueError(f"an operand has 2 lengths, got {len(shape)}")

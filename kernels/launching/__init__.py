@@ -3,11 +3,14 @@
 Validating, planning and launching takes hundreds of microseconds of Python, and decides nothing by the
 numbers in a tensor. So it runs once for each key: operands, shapes, strides and device.
 
-    cache.py        launch lists by key; a call starts here tokens.py       keys launch.py       functions for
-    launchers, which record themselves: launch, empty, filled, operation, constant trace.py        the record
-    of a first call launch_list.py  the launches of a trace, repeated for other tensors parameters.py   a
-    compiled kernel's parameters, as CUDA's driver takes them driver.py       the calls of CUDA's driver
-    stream_zeros.py zeros of a stream, for counters of split-K and cooperative launches cache_keys.py
-    Triton's keys of kernels, equal in every process early_kernel.py the wait of a kernel that starts before
-    others end
+    cache.py        launch lists by key; a call starts here
+    tokens.py       keys
+    launch.py       functions for launchers, which record themselves: launch, empty, filled, operation, constant
+    trace.py        the record of a first call
+    launch_list.py  the launches of a trace, repeated for other tensors
+    parameters.py   a compiled kernel's parameters, as CUDA's driver takes them
+    driver.py       the calls of CUDA's driver
+    stream_zeros.py zeros of a stream, for counters of split-K and cooperative launches
+    cache_keys.py   Triton's keys of kernels, equal in every process
+    early_kernel.py the wait of a kernel that starts before others end
 """
