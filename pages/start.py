@@ -12,8 +12,7 @@ from pages.start.times import INTRODUCTION, TILES, about_times, draw_doors, laye
 
 # The page that an address without a page's name opened before there was this one: links still mean it.
 FIRST_PAGE = TILES
-# The control of the picture that was here before.
-OLD_CONTROL = "power"
+OLD_CONTROL = "power"  # the control of the picture that was here before
 
 guard()
 if parameters := foreign([*(control.key for control in window.CONTROLS), OLD_CONTROL]):

@@ -17,8 +17,7 @@ from pages.kit.shared_controls import SEED
 from pages.kit.shell import page_ink
 from pages.kit.view import here
 
-# A share of the rms error: beyond it, the error has one direction.
-_NEARLY_ALL = 0.9
+_NEARLY_ALL = 0.9  # a share of the rms error: beyond it, the error has one direction
 NO_ERROR = (
     "**Every sum comes out exact.** All products are multiples of one small step, and up to this K no sum "
     "needs more bits than the window keeps."

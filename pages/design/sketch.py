@@ -127,8 +127,7 @@ def verdict_words(verdict: Verdict) -> str:
 
 
 YOURS = "Yours"
-# The relative error of each result by its symbol: y, dx, dw.
-Errors = dict[str, float]
+Errors = dict[str, float]  # the relative error of each result by its symbol: y, dx, dw
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,7 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
 from pages.kit.widgets import Choice
 
-# Rows and columns of a square block that one program holds.
-SIDE = isqrt(MOST_ELEMENTS)
+SIDE = isqrt(MOST_ELEMENTS)  # rows and columns of a square block that one program holds
 _BF16_BYTES = FORMATS["bf16"].packed_bits // 8
 
 

@@ -32,8 +32,7 @@ TOKENS = Choice(
     help="Rows of x: the tokens of all sequences that the layer sees at once.",
 )
 HERE = "here"
-# Sessions that open the page at the same time read the files once.
-_READING = threading.Lock()
+_READING = threading.Lock()  # sessions that open the page at the same time read the files once
 _ORDER = {way: place for place, way in enumerate(Way)}
 T = TypeVar("T")
 

@@ -76,11 +76,9 @@ NO_GPU = (
     "on a machine with a GPU that multiplies FP8, and this button measures one there."
 )
 NAMES = dict(zip(Role, ROLES, strict=True))
-# Pixels of the legend below the lanes.
-_LEGEND = 34
+_LEGEND = 34  # pixels of the legend below the lanes
 _OTHERS, _SPECS_KEPT = 5, 24
-# An overlap with the kernel before that has a note.
-_EARLY_US = 1.0
+_EARLY_US = 1.0  # an overlap with the kernel before that has a note
 _US = st.column_config.NumberColumn
 _COLUMNS = {
     "step, µs": _US(format="%.0f", help="Wall time of a step, median; in a CUDA graph where there is one"),
@@ -323,12 +321,9 @@ LOSS_READING = (
     "any other one at the rate of a copy of as many bytes. The rest is **lost**."
 )
 _FP8 = (Way.OURS, Way.OURS_KEPT, Way.BOUND)
-# Between the words of a piece and those of one of its kernels.
-_WITHIN = ": "
-# The share of a step below which a piece is left out.
-_MOMENT = 0.002
-# Pixels of a kernel with its words, and of the axis and the legend.
-_LINE, _AROUND = 40, 100
+_WITHIN = ": "  # between the words of a piece and those of one of its kernels
+_MOMENT = 0.002  # the share of a step below which a piece is left out
+_LINE, _AROUND = 40, 100  # pixels of a kernel with its words, and of the axis and the legend
 
 
 @dataclass(frozen=True, kw_only=True)

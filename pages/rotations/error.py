@@ -18,8 +18,7 @@ from pages.rotations.charts.curves import Curve, curves_chart
 from pages.rotations.controls import ERROR_OF, MAGNITUDE, PRODUCT, draw_cases, draw_rotation
 from pages.rotations.facts import MAGNITUDES, Setting, change, errors, errors_at, parts, products, setting_of
 
-# The least gain that counts as lower.
-MARGIN = 0.05
+MARGIN = 0.05  # the least gain that counts as lower
 SWEPT = MAGNITUDES[::2]
 Ranges: TypeAlias = tuple[tuple[float, float], ...]
 

@@ -35,15 +35,13 @@ from pages.rotations.controls import (
 
 __all__ = ["CONTROLS", "FACTS", "OPENING"]
 CONTROLS = ALL_CONTROLS
-# Results in the cache of each computation: a few numbers each.
-RESULTS = 128
+RESULTS = 128  # results in the cache of each computation: a few numbers each
 # Rotations and sets of vectors in a cache: the largest takes about 4 MB.
 FEW = 4
 MAGNITUDES = tuple(float(m) for m in np.geomspace(MAGNITUDE.low, MAGNITUDE.high, 29))
 OCTAVES = 1.0
 _ELEMENTS, _FEWEST, _MOST_ROWS = 8192, 16, 256
-# Shares of the energy below this are fp32's own rounding: the format has lost nothing.
-_NEGLIGIBLE = 1e-12
+_NEGLIGIBLE = 1e-12  # shares of the energy below this are fp32's own rounding: the format has lost nothing
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,9 +35,8 @@ from pages.rotations.charts.vectors import MAGNITUDE as SLIDER
 from pages.rotations.controls import COUNT, MAGNITUDE, REST, SIZE, draw_cases, draw_rotation
 from pages.rotations.facts import FEW, RESULTS, Setting, change, errors_at, of_format, setting_of
 
-# Limits of the axis' start, and the axis' end over the largest number.
-LOWEST, HIGHEST = 2.0**-6, 2.0**-3
-_HEADROOM = 1.3
+LOWEST, HIGHEST = 2.0**-6, 2.0**-3  # limits of the axis' start
+_HEADROOM = 1.3  # the axis' end over the largest number
 _STEPS = MAGNITUDE.high - MAGNITUDE.low + 1
 # Pixels of a chart beside its marks.
 _AROUND = 8

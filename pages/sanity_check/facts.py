@@ -11,8 +11,7 @@ from pages.sanity_check.report import moment
 
 FULL, QUICK = "full", "quick"
 NEWEST = 0
-# By the exit code of a check.
-_MARKS = {0: ":green[✓]", 1: ":red[✗]", 2: ":violet[∅]"}
+_MARKS = {0: ":green[✓]", 1: ":red[✗]", 2: ":violet[∅]"}  # by the exit code of a check
 
 EXTENT = Choice(
     key="check",

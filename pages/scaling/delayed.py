@@ -62,8 +62,7 @@ CONTROLS = (SERIES, STEPS, HISTORY, MARGIN)
 Series = tuple[float, ...]
 # The first step with a history: before it the scale is 1, and nothing is counted.
 FIRST = 1
-# Any format would do: the largest number that a scale holds does not depend on it.
-ELEMENT = FORMATS["e4m3"]
+ELEMENT = FORMATS["e4m3"]  # any format would do: the largest number that a scale holds does not depend on it
 INTRO = (
     "To scale by amax, one must know it first. That takes a pass over the whole tensor, before the pass that "
     "casts it. **Delayed scaling** saves the first pass: it takes the amax of earlier steps and hopes that "

@@ -28,10 +28,8 @@ from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Number
 from pages.scaling.charts.window import ALONG_CURVE, BIN, DECIBELS, NUMBERS, PICK, STEP, window_chart
 
-# Limits of each cache: results, and their size.
-RESULTS, BYTES = 64, "4MB"
-# Octaves, for a format that ends near 2**128.
-WIDEST = 256.0
+RESULTS, BYTES = 64, "4MB"  # limits of each cache: results, and their size
+WIDEST = 256.0  # octaves, for a format that ends near 2**128
 FORMAT = Choice(
     key="scaling_format",
     label="Format",
@@ -67,8 +65,7 @@ AXIS_ROOM, LABEL_ROOM = (5, 6), 0.9
 # The distance to the best SQNR that counts as near, and the share of lost numbers that is worth a word.
 NEAR_DB, MANY = 3.0, 0.1
 SOURCE = "Source: Micikevicius et al., FP8 Formats for Deep Learning, arXiv 2209.05433."
-# Format, kind of numbers, tensor and seed.
-Window = tuple[str, str, str, int]
+Window = tuple[str, str, str, int]  # format, kind of numbers, tensor and seed
 
 
 def show(controls: Controls) -> None:

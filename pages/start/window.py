@@ -70,12 +70,9 @@ CONTROLS = (SCALES, MATMUL, RECIPE, NUMBER, PULL, TERMS)
 
 _COUNT = ROWS * K
 _MOST_CASES = 64
-# A sum that is off by less is hardly wrong.
-_MUCH = 0.1
-# Pixels of the picture on a laptop: the doors stand below.
-_HEIGHT = 560
-# Powers of two between the lines of the axis, and from its top to its foot.
-_ABOVE, _TALL = 8, 27
+_MUCH = 0.1  # a sum that is off by less is hardly wrong
+_HEIGHT = 560  # pixels of the picture on a laptop: the doors stand below
+_ABOVE, _TALL = 8, 27  # powers of two between the lines of the axis, and from its top to its foot
 
 
 @dataclass(frozen=True)

@@ -197,8 +197,7 @@ def picture_here() -> GrayPicture:
     return st.session_state.get(_OWN) or mystery()
 
 
-# The light of the brush, dark enough to turn black to nearest, and its pixels across.
-PAINT, BRUSH = 0.45, 9
+PAINT, BRUSH = 0.45, 9  # the light of the brush, dark enough to turn black to nearest, and its pixels across
 _BRUSH_GRAY = f"rgb({to_bytes(np.full(3, PAINT)).tolist()})".replace("[", "").replace("]", "")
 
 
@@ -256,10 +255,8 @@ def show(controls: Controls) -> None:
     draw_upload(picture)
 
 
-# A picture with a smaller share of the other's mean light has lost some.
-LIGHT_SHARE = 0.9
-# A picture's key, its light and its title.
-Version = tuple[tuple[str | int, ...], Picture, str]
+LIGHT_SHARE = 0.9  # a picture with a smaller share of the other's mean light has lost some
+Version = tuple[tuple[str | int, ...], Picture, str]  # a picture's key, its light and its title
 
 
 def _draw_both(

@@ -30,8 +30,7 @@ from pages.stochastic_rounding.controls import (
 )
 
 START, RUNS = 1.0, 64
-# Runs with a line each, and steps of a path at most.
-SINGLE_RUNS, _STEPS = 4, 200
+SINGLE_RUNS, _STEPS = 4, 200  # runs with a line each, and steps of a path at most
 TRIALS, TERMS = 40, tuple(1 << power for power in range(2, 13))
 
 

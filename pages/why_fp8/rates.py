@@ -15,8 +15,7 @@ from pages.kit.widgets import Choice
 from pages.why_fp8.charts.rows import MEMORY, rates_chart
 from pages.why_fp8.sourced import draw_sources
 
-# The GPU whose bf16 is the measure of the last unit.
-FIRST = next(iter(PEAK_RATES.values()))
+FIRST = next(iter(PEAK_RATES.values()))  # the GPU whose bf16 is the measure of the last unit
 UNIT = Choice(
     key="why_unit",
     label="Rates as",

@@ -27,8 +27,7 @@ BIAS_TICKS = [*(-tick for tick in reversed(_LARGE)), 0.0, *_LARGE]
 _WIDE = "width >= 560"
 # The end of the lines: the names follow, in less room on a narrow page.
 _RIGHT = f"width - ({_WIDE} ? 286 : 118)"
-# Pixels of the picture above and below its lines.
-_AROUND = 72
+_AROUND = 72  # pixels of the picture above and below its lines
 # Pixels of a name on a wide page and of a line of it on a narrow one, and the letters of such a line.
 _ROW, _LINE, _LETTERS = 22.0, 14.0, 15
 

@@ -23,8 +23,7 @@ from pages.kit.charts.words import percent_text, power_of_two, short
 WIDE, LEFT, RIGHT = 1000, 78, 872
 # Pixels of the words above the bits, of the numbers of their columns, and of the strip's title.
 HEAD, FOOT, STRIP_HEAD = 92, 30, 40
-# The strip's share of the height that bits and strip have.
-STRIP = 0.22
+STRIP = 0.22  # the strip's share of the height that bits and strip have
 # Pixels below the strip: half the ring around a result; then K's line, a handle, and the padding.
 RING, K_TALL = 14, 50
 MOST_BITS, HIGHEST_BIT_TALL = 44, 17.0
@@ -32,8 +31,7 @@ BAR, C_GAP = 0.8, 0.9
 LABELS, DIGITS = 8, 6
 # Exponents above all terms to which a hand can pull c.
 PULL = 3
-# The largest exponent of what c starts with.
-LARGEST_START = 16
+LARGEST_START = 16  # the largest exponent of what c starts with
 _SIGNIFICAND = 53
 
 

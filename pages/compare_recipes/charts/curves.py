@@ -16,8 +16,7 @@ from fp8core.inputs import InputKind
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.scales import SCALE_RULES
 
-# Scale rules, and the reader's words for them.
-RULES = {"fp32": "fp32", "e8m0_round_up": "power of two"}
+RULES = {"fp32": "fp32", "e8m0_round_up": "power of two"}  # scale rules, and the reader's words for them
 LINE, SQUARE = "1 × k", "k × k"
 TILES = {LINE: line_tile, SQUARE: square_tile}
 CURVES = tuple((rule, tile) for tile in TILES for rule in RULES)

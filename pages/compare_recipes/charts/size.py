@@ -18,8 +18,7 @@ PANELS = (
     ("bits", "Price: bits per element, scales included", 90),
 )
 _LEAST = 1e-4
-# Share of the lines' width for the labels: "100%" beside a mark on a telephone.
-ROOM = 0.15
+ROOM = 0.15  # share of the lines' width for the labels: "100%" beside a mark on a telephone
 
 
 def size_chart(curves: Mapping[str, SizeCurve], ink: Ink) -> Filled:

@@ -29,22 +29,16 @@ from pages.kit.charts.words import bytes_text, count, short, span, stored_tile
 
 BOXES, SHAPES, OPEN = "boxes", "shapes", "open"
 OUTLINES, STOPS, GOLD = "outlines", "stops", "gold"
-# The columns that a click opens, beside the tiles.
-SCALES, COPIES = "scales", "copies"
+SCALES, COPIES = "scales", "copies"  # the columns that a click opens, beside the tiles
 WIDTH, HEIGHT, FLAT = 1056, 580, 450
 ON_TELEPHONE = WIDTH / 344
-# The part of the number line that shows the scales.
-SPAN = (1.0, 4.0)
+SPAN = (1.0, 4.0)  # the part of the number line that shows the scales
 ROOM_FOR_NAMES = 50
-# The most values with a tick each; more of them are a bar.
-MOST_TICKS = 64
+MOST_TICKS = 64  # the most values with a tick each; more of them are a bar
 
-# The layer of the copies' bytes.
-LAYER = LayerShape(4096, 4096, 14336)
-# Rows and columns of the corner in every picture of tiles: their sizes compare.
-CORNER = (32, 256)
-# The row of the gold number, and the columns from one of its places to the next.
-GOLD_ROW, GOLD_STEP = 13, 4
+LAYER = LayerShape(4096, 4096, 14336)  # the layer of the copies' bytes
+CORNER = (32, 256)  # rows and columns of the corner in every picture of tiles: their sizes compare
+GOLD_ROW, GOLD_STEP = 13, 4  # the row of the gold number, and the columns from one of its places to the next
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,8 +47,7 @@ SCALE_FORMATS = tuple(
 _RADIX = 1 << 20
 WIDTH, HEIGHT, FLAT = 780, 434, 345
 COLUMN, LEFT, WIDE, HEAD = 260, 26, 206, 26
-# A click a little beside a point counts, too.
-_AROUND = {"stroke": "transparent", "strokeWidth": 16}
+_AROUND = {"stroke": "transparent", "strokeWidth": 16}  # a click a little beside a point counts, too
 _BOLD = {"fontWeight": "bold", "fontSize": 13}
 
 

@@ -22,8 +22,7 @@ ROLES = (
     "activation that quantizes",
     "other",
 )
-# Pixels around the lanes, of a lane at most, and of the thickest bar.
-_AROUND, _MOST, _THICKEST = 48, 104, 46
+_AROUND, _MOST, _THICKEST = 48, 104, 46  # pixels around the lanes, of a lane at most, and of the thickest bar
 # Pixels: the end of the names; from the right edge, the beginning of figures and of times.
 _NAMES, _FIGURES, _TIME = 190, 196, 98
 _ROOM = 1.01

@@ -17,8 +17,7 @@ from pages.kit.charts.template import Filled, number, several, template
 from pages.kit.charts.words import short, span
 
 _WIDE = "width >= 600"
-# Pixels above and below the square.
-_TOP, _FOOT = 28, 24
+_TOP, _FOOT = 28, 24  # pixels above and below the square
 _SIDE = f"({_WIDE} ? height - {_TOP + _FOOT} : min(height - {_TOP + _FOOT}, width - 160))"
 _LEFT = f"({_WIDE} ? 236 : 20)"
 _FIGURES = f"({_WIDE} ? 0 : {_LEFT} + {_SIDE} + 16)"
@@ -37,12 +36,10 @@ _LISTED = 5
 # The words on a click stand below the worst elements; a flat picture lists fewer of these.
 _PICK = f"min({_TOP + 42 + 21 * _LISTED}, {_TOP} + {_SIDE} - 4)"
 
-# The selection of a clicked element.
-PICK = "element"
+PICK = "element"  # the selection of a clicked element
 
 Bands = Sequence[Sequence[float]]
-# m, n, the truth, the result.
-Point = tuple[int, int, float, float]
+Point = tuple[int, int, float, float]  # m, n, the truth, the result
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,8 +26,7 @@ MAGNITUDE = "magnitude"
 ENTRIES, POSITIONS, TICKS = "entries", "positions", "ticks"
 BARS_HEIGHT, BINS = 120, 96
 _EPSILON = 1e-9
-# Vega's name for the first magnitude.
-_START = "start_at"
+_START = "start_at"  # Vega's name for the first magnitude
 _NOW = f"(isValid({OUTLIER}.{MAGNITUDE}) ? {OUTLIER}.{MAGNITUDE}[0] : {_START})"
 # Pixels: of the axis' labels, between the panels, of the words at the right, above a panel and below it.
 _LEFT, _GAP, _WORDS, _HEAD, _FOOT, _NARROW_FOOT = 40, 44, 236, 46, 96, 52
@@ -41,8 +40,7 @@ _X0 = f"({_LEFT} + ({_WIDE} ? datum.panel * (panel_wide + {_GAP}) : 0))"
 _Y0 = f"({_HEAD} + ({_WIDE} ? 0 : datum.panel * height / 2))"
 _X1, _Y1 = f"({_X0} + panel_wide)", f"({_Y0} + panel_tall)"
 _PIXELS = alt.Scale(domain=[0, 1000], range=[0, 1000], nice=False, zero=False)
-# The most elements with a stem each, and with large dots.
-_MOST_STEMS, _MOST_LARGE = 64, 256
+_MOST_STEMS, _MOST_LARGE = 64, 256  # the most elements with a stem each, and with large dots
 
 
 def vector_picture(

@@ -19,8 +19,7 @@ from pages.scaling.charts.window import START, Spec, panel, stack
 STEP = "looked_at"
 STEPS, EVERY, NAMES = "steps", "every step", "names"
 AMAX, HOLDS = "amax", "the scale holds"
-# Share of the width for the labels, which stand inside.
-ROOM = 0.1
+ROOM = 0.1  # share of the width for the labels, which stand inside
 # Vega expressions: the label of a power of two that is short in full, and the row of the step on show.
 PLAIN = "datum.value > -4 && datum.value < 14 ? format(pow(2, datum.value), ',~r')"
 HERE = f"datum.step == (isArray({STEP}.step) ? {STEP}.step[0] : {START})"

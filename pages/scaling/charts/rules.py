@@ -19,8 +19,7 @@ from pages.scaling.charts.window import START, Spec, panel, stack
 
 BLOCK = "block"
 AMAX = "amax"
-# Pixels of a row's label, and of all around the rows.
-LABEL, AROUND = 12, 170
+LABEL, AROUND = 12, 170  # pixels of a row's label, and of all around the rows
 # The row of the handle, and the rails by row. The first row does not move: its scale is exact.
 HANDLE_ROW = 1
 RAILS = {HANDLE_ROW: RAIL, 2: "second", 3: "third"}

@@ -20,14 +20,12 @@ from pages.kit.charts.template import Filled, number, several, template, text
 from pages.kit.charts.words import power_labels
 
 Spec = dict[str, Any]
-# Vega's name for the position in which a picture opens.
-START = "start_at"
+START = "start_at"  # Vega's name for the position in which a picture opens
 PICK = "pick"
 # What a hand can drag beside the handle, and the rail of the curve.
 NUMBERS, DECIBELS, ALONG_CURVE = "numbers", "decibels", "along"
 CURVE, BINS, AMAX, SPANS = "curve", "bins", "amax", "spans"
-# Octaves from one scale to the next, and in a bar of the histogram.
-STEP, BIN = 0.25, 0.25
+STEP, BIN = 0.25, 0.25  # octaves from one scale to the next, and in a bar of the histogram
 # In the last part of the axis, this share of it, the handle's words stand at its left.
 LARGEST, RIGHT_END = "largest number", 0.3
 ZONES = ["becomes 0", "subnormal", "normal", "saturates"]

@@ -13,8 +13,7 @@ from pages.kit.charts.template import Filled, by_column, number, several, templa
 
 MARKS, ROWS = "marks", "rows"
 MEMORY = "memory"
-# Pixels of the plot: a flatter picture, as on a projector, has smaller words.
-_FLAT = 300
+_FLAT = 300  # pixels of the plot: a flatter picture, as on a projector, has smaller words
 
 
 def rates_chart(peaks: Sequence[Mapping[str, Any]], axis: str, room: int, ink: Ink) -> Filled:
@@ -110,8 +109,7 @@ def _words(marks: alt.Chart, ink: Ink) -> list[alt.Chart]:
 
 
 BOXES = "boxes"
-# A box's share of its row.
-_FILL = 0.82
+_FILL = 0.82  # a box's share of its row
 
 
 def block(boxes: Sequence[Mapping[str, Any]], room: int, ink: Ink) -> Filled:

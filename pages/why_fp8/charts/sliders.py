@@ -14,15 +14,13 @@ from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
 LINES, ENDS, TURN, TIMES = "lines", "ends", "turn", "times"
-# The parameter of the slider: log2 of the tokens.
-TOKENS = "power"
+TOKENS = "power"  # the parameter of the slider: log2 of the tokens
 _TICKS = [digit * 10.0**power for power in range(-2, 5) for digit in (1, 2, 5)]
 # Pixels of the lines' names, of the two times at the right of a wide picture, and of their longest bar.
 _NAMES, _ASIDE, _LONGEST = 84, 320, 120
 _FIRST_LINE, _LINE = 64, 26
 _PLOT = f"(width >= 900 ? width - {_ASIDE} : width - {_NAMES} + (width < 360 ? 16 : 0))"
-# Pixels from the foot to the words on both sides of the bend: the handle stands on the axis.
-_SIDES = 26
+_SIDES = 26  # pixels from the foot to the words on both sides of the bend: the handle stands on the axis
 
 
 def limits_chart(
