@@ -16,9 +16,9 @@ PAGE = "pages/classroom.py"
 @pytest.fixture(autouse=True)
 def class_(monkeypatch, tmp_path) -> Shared:
     monkeypatch.setenv(CLASS_FILE, str(tmp_path / "class.sqlite"))
-    made = Shared()
-    monkeypatch.setattr(shares, "_SHARED", made)
-    yield made
+    shared = Shared()
+    monkeypatch.setattr(shares, "_SHARED", shared)
+    yield shared
     store().close()
 
 
@@ -36,9 +36,9 @@ def test_a_visitor_is_told_what_a_class_is_and_sees_no_more(open_app):
     assert not store().is_open
 
 
-@pytest.mark.parametrize("told", ["", "wrong", "\ud7ff<script>", "x" * 100])
-def test_a_wrong_token_opens_nothing(open_app, class_, told):
-    at = entered(open_app, class_, told)
+@pytest.mark.parametrize("words", ["", "wrong", "\ud7ff<script>", "x" * 100])
+def test_a_wrong_token_opens_nothing(open_app, class_, words):
+    at = entered(open_app, class_, words)
     assert [error.value[:21] for error in at.error] == ["This is not the token"]
     assert not store().is_open
     assert at.text_input(key="class_token").value == ""
@@ -209,8 +209,8 @@ def test_next_follows_the_plan_that_the_teacher_chose(open_app, class_):
 
 def test_the_line_for_the_gpu_is_shown(open_app, class_, stand_in_workers, gates):
     gates.close(Gate.JOB)
-    held = job(Act.HELD)
-    stand_in_workers.queue.submit(held, "a session")
+    own_job = job(Act.HELD)
+    stand_in_workers.queue.submit(own_job, "a session")
     at = entered(open_app, class_)
-    assert held.title in shown(at)
+    assert own_job.title in shown(at)
     assert "somebody" in shown(at)

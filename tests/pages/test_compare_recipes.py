@@ -24,8 +24,8 @@ def test_the_table_shows_the_recipes_of_the_address(open_app) -> None:
     assert re.findall(r"(MXFP8|Per tensor, hybrid): x", alt(at)) == ["MXFP8", "Per tensor, hybrid"]
     at.selectbox(key="differ_family").set_value("two_level").run()
     assert at.query_params == {"differ_recipes": "mxfp8,per_tensor", "differ_family": "two_level"}
-    wanted = [recipe.title for recipe in RECIPES.values() if recipe.family is Family.TWO_LEVEL]
-    assert all(f"{title}: x" in alt(at) for title in wanted)
+    titles = [recipe.title for recipe in RECIPES.values() if recipe.family is Family.TWO_LEVEL]
+    assert all(f"{title}: x" in alt(at) for title in titles)
 
 
 def test_the_reader_s_own_recipe_stands_beside_published_ones(open_app) -> None:

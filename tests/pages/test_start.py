@@ -36,22 +36,22 @@ def test_the_address_without_a_name_asks_its_question_and_has_three_doors(open_a
 def test_the_door_to_tile_layouts_opens_the_same_picture_at_full_size(open_app):
     at = open_app(PAGE, start_format="mxfp8", start_matmul="dgrad")
     (door,) = [link.proto for link in at.main.get("page_link") if link.proto.page == "tile_layouts"]
-    asked = dict(parse_qsl(door.query_string))
-    assert asked == {"show": "row", "recipe": "mxfp8", "matmul": "dgrad"}
-    there = open_app("pages/tile_layouts.py", **asked)
+    parameters = dict(parse_qsl(door.query_string))
+    assert parameters == {"show": "row", "recipe": "mxfp8", "matmul": "dgrad"}
+    there = open_app("pages/tile_layouts.py", **parameters)
     assert not there.exception
     assert not there.warning
     assert "Pull the gold number up." in there.markdown[0].value
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "parameters",
     [{"recipe": "mxfp8", "matmul": "wgrad"}, {"show": "counts", "present": "true"}, {"tokens": ["1", "2"]}],
     ids=["recipe", "projector", "twice"],
 )
-def test_a_link_of_yesterday_opens_tile_layouts_with_its_parameters(open_app, asked):
-    at = open_app(None, **asked)
-    there = open_app("pages/tile_layouts.py", **asked)
+def test_a_link_of_yesterday_opens_tile_layouts_with_its_parameters(open_app, parameters):
+    at = open_app(None, **parameters)
+    there = open_app("pages/tile_layouts.py", **parameters)
     assert not at.exception
     assert [one.value for one in at.title] == [one.value for one in there.title]
     assert at.query_params == there.query_params

@@ -28,8 +28,8 @@ ENDS = {
 
 @pytest.mark.parametrize("part", SHOW.options)
 def test_a_section_has_one_picture_and_one_notice(open_app, part):
-    for chosen in ({}, *ENDS[part]):
-        at = open_app(PAGE, why_show=part, **chosen)
+    for address in ({}, *ENDS[part]):
+        at = open_app(PAGE, why_show=part, **address)
         assert len(at.get("vega_lite_chart")) == 1
         words = notice(at)
         assert re.search(r"\d", words)
@@ -44,7 +44,7 @@ def test_an_old_address_of_the_kv_cache_opens_it_in_memory(open_app):
 
 
 @pytest.mark.parametrize(
-    ("part", "chosen", "words"),
+    ("part", "address", "words"),
     [
         ("bound", {"why_tokens": "0"}, "With 1 token, memory is the limit."),
         ("bound", {"why_tokens": "12"}, "With 4,096 tokens, the tensor cores are the limit."),
@@ -52,8 +52,8 @@ def test_an_old_address_of_the_kv_cache_opens_it_in_memory(open_app):
         ("memory", {"why_moment": "inference"}, "In inference, with w and y all counted"),
     ],
 )
-def test_a_notice_follows_what_is_chosen(open_app, part, chosen, words):
-    assert words in notice(open_app(PAGE, why_show=part, **chosen))
+def test_a_notice_follows_what_is_chosen(open_app, part, address, words):
+    assert words in notice(open_app(PAGE, why_show=part, **address))
 
 
 def test_every_card_s_rates_have_a_source(open_app):

@@ -51,20 +51,20 @@ def scene(unit, kind=TermKind.ONE_LARGE, k=128, seed=0, room=550) -> StepScene:
 @pytest.mark.parametrize("kind", OFFERED_TERMS, ids=lambda kind: kind.value)
 @by_unit
 def test_bits_above_the_cut_are_what_is_kept_and_bits_below_what_is_lost(unit, kind):
-    drawn = scene(unit, kind)
-    terms = in_rows(term_columns(drawn))
-    assert len(terms) == sum(step.terms.size for step in drawn.steps)
-    ones = one_columns(drawn)
-    shown = np.zeros(drawn.terms.shape)
-    columns = drawn.columns.astype(np.float32).tolist()
+    picture = scene(unit, kind)
+    terms = in_rows(term_columns(picture))
+    assert len(terms) == sum(step.terms.size for step in picture.steps)
+    ones = one_columns(picture)
+    values = np.zeros(picture.terms.shape)
+    columns = picture.columns.astype(np.float32).tolist()
     for one in in_rows(ones):
         if one["is_kept"]:
-            shown[one["step"] - 1, columns.index(one["x"])] += 2.0 ** float(one["exponent"])
-    np.testing.assert_array_equal(shown, np.abs(drawn.after_cut))
-    places = [(s, i) for s in drawn.steps for i in range(s.terms.size)]
+            values[one["step"] - 1, columns.index(one["x"])] += 2.0 ** float(one["exponent"])
+    np.testing.assert_array_equal(values, np.abs(picture.after_cut))
+    places = [(s, i) for s in picture.steps for i in range(s.terms.size)]
     for row, (step, i) in zip(terms, places, strict=True):
         assert row["top"] <= row["cut"] <= row["low"]
-        is_below = step.lost[i] != 0 and drawn.low < step.cut
+        is_below = step.lost[i] != 0 and picture.low < step.cut
         assert (row["cut"] < row["low"]) == is_below
         assert (row["top"] == row["cut"]) == (step.kept[i] == 0)
         if step.terms[i]:
@@ -74,28 +74,28 @@ def test_bits_above_the_cut_are_what_is_kept_and_bits_below_what_is_lost(unit, k
 
 @by_unit
 def test_every_bar_lies_in_the_picture_and_none_overlaps_another(unit):
-    drawn = scene(unit)
-    half = drawn.bar / 2
-    for number in (1, len(drawn.steps)):
-        rows = [row for row in in_rows(term_columns(drawn)) if row["step"] == number]
+    picture = scene(unit)
+    half = picture.bar / 2
+    for number in (1, len(picture.steps)):
+        rows = [row for row in in_rows(term_columns(picture)) if row["step"] == number]
         spans = sorted((row["x"] - half, row["x"] + half) for row in rows)
         assert all(right < left for (_, right), (left, _) in pairwise(spans))
         assert LEFT <= spans[0][0] < spans[-1][1] <= RIGHT
-        assert all(0 < row["top"] <= row["low"] <= drawn.bottom for row in rows)
+        assert all(0 < row["top"] <= row["low"] <= picture.bottom for row in rows)
         labels = [row["label"] for row in rows if row["label"]]
         assert labels[-1] == "c"
         assert 2 <= len(labels) <= 10
 
 
 def test_the_window_ends_at_the_cut_and_a_bit_of_weight_e_begins_one_above():
-    drawn = scene(ACCUMULATORS["hopper_fast"])
-    for row, step in zip(in_rows(step_columns(drawn)), drawn.steps, strict=True):
-        assert row["edge"] - row["unit"] == pytest.approx(drawn.bit_tall * (1 + step.fraction_bits))
-        assert row["edge"] == pytest.approx(drawn.y(step.largest - 13))
+    picture = scene(ACCUMULATORS["hopper_fast"])
+    for row, step in zip(in_rows(step_columns(picture)), picture.steps, strict=True):
+        assert row["edge"] - row["unit"] == pytest.approx(picture.bit_tall * (1 + step.fraction_bits))
+        assert row["edge"] == pytest.approx(picture.y(step.largest - 13))
         is_gone = (step.terms != 0) & (step.kept == 0)
         assert row["hit"] == f"{sum(step.lost[:-1] != 0)} of 32"
         assert row["dead"].split(" ")[0] == (str(is_gone.sum()) if is_gone.any() else "")
-    assert all(0 < row["y"] <= drawn.bottom for row in in_rows(grid_columns(drawn)))
+    assert all(0 < row["y"] <= picture.bottom for row in in_rows(grid_columns(picture)))
 
 
 def test_a_hand_pulls_c_over_a_scale_that_stays():
@@ -106,24 +106,26 @@ def test_a_hand_pulls_c_over_a_scale_that_stays():
     scales = set()
     for power in (0, 3, 7):
         steps = trace(a, b, format_, format_, unit, 2.0**power if power else 0.0)
-        drawn = StepScene(steps, 550, start=power, plain=plain)
-        scales.add((drawn.y(0), drawn.bit_tall, drawn.height))
-        rail = in_rows(pull_columns(drawn))
+        picture = StepScene(steps, 550, start=power, plain=plain)
+        scales.add((picture.y(0), picture.bit_tall, picture.height))
+        rail = in_rows(pull_columns(picture))
         for number, step in enumerate(steps, 1):
             (here,) = (row for row in rail if (row["step"], row["at"]) == (number, power))
             c = step.terms[-1]
-            assert here["y"] == pytest.approx(drawn.y(math.floor(math.log2(c)) + 1) if c else drawn.bottom)
-        assert all(HEAD <= row["y"] <= drawn.bottom + 1e-6 for row in rail)
+            assert here["y"] == pytest.approx(
+                picture.y(math.floor(math.log2(c)) + 1) if c else picture.bottom
+            )
+        assert all(HEAD <= row["y"] <= picture.bottom + 1e-6 for row in rail)
     assert len(scales) == 1
 
 
 def test_the_strip_is_the_error_of_every_result_so_far():
-    drawn = scene(ACCUMULATORS["hopper_fast"], TermKind.SAME_SIGN)
-    points = in_rows(strip_columns(drawn))
-    errors = [0.0, *(step.total - step.exact for step in drawn.steps)]
+    picture = scene(ACCUMULATORS["hopper_fast"], TermKind.SAME_SIGN)
+    points = in_rows(strip_columns(picture))
+    errors = [0.0, *(step.total - step.exact for step in picture.steps)]
     worst = max(map(abs, errors))
     for row, error in zip(points, errors, strict=True):
-        assert (row["y"] - row["zero"]) * worst == pytest.approx(-error * drawn.strip, abs=1e-9)
+        assert (row["y"] - row["zero"]) * worst == pytest.approx(-error * picture.strip, abs=1e-9)
     assert (points[0]["x"], points[-1]["x"]) == (LEFT, RIGHT)
     assert [row["before"] for row in points[1:]] == [row["x"] for row in points[:-1]]
 
@@ -132,8 +134,8 @@ def test_the_strip_is_the_error_of_every_result_so_far():
 @by_unit
 def test_the_picture_is_no_higher_than_its_room(unit, room):
     for k in (64, 512):
-        drawn = scene(unit, k=max(k, unit.fused_products), room=room)
-        assert drawn.height <= room + 1e-6
+        picture = scene(unit, k=max(k, unit.fused_products), room=room)
+        assert picture.height <= room + 1e-6
 
 
 CURVES = [
@@ -153,8 +155,8 @@ CURVES = [
 @pytest.mark.parametrize("field", ["rms", "bias"])
 def test_a_curve_has_the_errors_given_and_says_what_speaks_for_it(field):
     spec = curves_chart(CURVES, field, 500, DARK)
-    drawn = {(row["unit"], row["evidence"], row["k"]): row["error"] for row in rows(spec, LINES)}
-    assert drawn == {
+    points = {(row["unit"], row["evidence"], row["k"]): row["error"] for row in rows(spec, LINES)}
+    assert points == {
         ("one", "captured", 32): getattr(CURVES[0].errors[0], field),
         ("one", "captured", 64): getattr(CURVES[0].errors[1], field),
         ("two (no error)", "definition", 32): 0,
@@ -189,9 +191,9 @@ def test_measured_points_are_drawn_where_they_lie():
 
 def test_the_price_s_points_are_the_intervals_and_the_last_is_never():
     spec = cost_chart((32, 64, 128), {"a": (1e-3, 2e-3, 4e-3), "b": (1e-5, 2e-5, 4e-5)}, 500, LIGHT)
-    drawn = rows(spec, PRICES)
-    assert [row["label"] for row in drawn[:3]] == ["32 products", "64 products", "never: one chain"]
-    assert all(math.isclose(row["additions"], 500 / row["every"]) for row in drawn)
+    prices = rows(spec, PRICES)
+    assert [row["label"] for row in prices[:3]] == ["32 products", "64 products", "never: one chain"]
+    assert all(math.isclose(row["additions"], 500 / row["every"]) for row in prices)
     assert spec["layer"][0]["encoding"]["x"]["axis"]["values"] == [32, 64, 128]
 
 

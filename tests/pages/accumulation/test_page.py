@@ -72,14 +72,14 @@ def test_every_unit_and_kind_of_numbers_says_what_matmul_gives(open_app, unit, t
     operands = at.selectbox(key="operands").value
     assert operands in ACCUMULATORS[unit].operands
     got, exact = result(ACCUMULATORS[unit], terms, operands, 256)
-    said = texts(at)
+    words = texts(at)
     there, truth = apart(got, exact)
-    assert f"has {there}; the exact sum is {truth}" in said
+    assert f"has {there}; the exact sum is {truth}" in words
     if got == exact:
-        assert "nothing is lost in the end" in said
+        assert "nothing is lost in the end" in words
     else:
-        assert f"off by {percent(abs(got - exact) / abs(exact))}" in said
-        assert (", toward zero. Storing" in said) == ((got - exact) * exact < 0)
+        assert f"off by {percent(abs(got - exact) / abs(exact))}" in words
+        assert (", toward zero. Storing" in words) == ((got - exact) * exact < 0)
 
 
 def test_the_picture_s_figures_are_those_of_each_prefix(open_app):
@@ -128,16 +128,16 @@ def test_the_address_s_step_is_where_the_slider_opens_and_is_brought_into_range(
 
 @pytest.mark.parametrize("operands", ["e4m3", "bf16", next(reversed(OPERANDS.options))])
 def test_curves_have_every_unit_that_multiplies_the_operands(open_app, operands):
-    expected = {unit.title for unit in ACCUMULATORS.values() if operands in unit.operands}
+    titles = {unit.title for unit in ACCUMULATORS.values() if operands in unit.operands}
     if operands == "e4m3":
-        expected.add("Hopper FP8, promoted every 32")  # the chain, promoted at every step
+        titles.add("Hopper FP8, promoted every 32")  # the chain, promoted at every step
     at = open_app(PAGE, sum_show="curves", operands=operands, longest_k="1024", terms="zero_mean")
     assert not at.exception
     if not at.get("vega_lite_chart"):
         assert "Every sum comes out exact" in texts(at)
         return
-    drawn = set(sent_dataset(at.get("vega_lite_chart")[0], LINES)["unit"])
-    assert all(any(row.startswith(title) for row in drawn) for title in expected)
+    units = set(sent_dataset(at.get("vega_lite_chart")[0], LINES)["unit"])
+    assert all(any(row.startswith(title) for row in units) for title in titles)
 
 
 def test_the_curves_are_the_errors_of_matmul(open_app):
@@ -149,13 +149,13 @@ def test_the_curves_are_the_errors_of_matmul(open_app):
     for k, (title, unit) in product((128, 1024), units.items()):
         exact = format_.decode(a[:, :k]) @ format_.decode(b[:, :k]).T
         error = matmul(a[:, :k], b[:, :k], format_, format_, unit) - exact
-        drawn = next(
+        chart = next(
             error
             for error, at_k, name in zip(sent["error"], sent["k"], sent["unit"], strict=True)
             if at_k == k and name.startswith(title)
         )
-        assert drawn == pytest.approx(error.mean() / exact.mean(), rel=1e-9)
-        assert drawn < 0
+        assert chart == pytest.approx(error.mean() / exact.mean(), rel=1e-9)
+        assert chart < 0
     assert "toward zero" in texts(at)
 
 
@@ -185,20 +185,20 @@ def measured(job, **changes):
     return gpu_row(job, plan=plan.record, **changes)
 
 
-ASKED = GemmJob(recipe="rowwise", matmul="fprop", m=4096, n=4096, k=7168)
-ASKED_PROMOTED = replace(ASKED, accumulation=Summation.PROMOTED)
+JOB = GemmJob(recipe="rowwise", matmul="fprop", m=4096, n=4096, k=7168)
+PROMOTED_JOB = replace(JOB, accumulation=Summation.PROMOTED)
 
 
 def test_recorded_pairs_are_shown_with_their_ratio_once_they_are_there(open_app, tmp_path):
-    record(tmp_path, [measured(ASKED, ours=timing(200.0))])
+    record(tmp_path, [measured(JOB, ours=timing(200.0))])
     assert (
         "No GEMM is recorded both with fast and with promoted"
         in open_app(PAGE, sum_show="cost").info[0].value
     )
     rows = [
-        measured(ASKED, ours=timing(200.0), date="2026-11-19"),
-        measured(ASKED_PROMOTED, ours=timing(260.0)),
-        measured(replace(ASKED, m=128), ours=timing(50.0)),
+        measured(JOB, ours=timing(200.0), date="2026-11-19"),
+        measured(PROMOTED_JOB, ours=timing(260.0)),
+        measured(replace(JOB, m=128), ours=timing(50.0)),
     ]
     record(tmp_path, rows)
     at = open_app(PAGE, sum_show="cost")
@@ -213,9 +213,9 @@ def test_recorded_pairs_are_shown_with_their_ratio_once_they_are_there(open_app,
 
 
 def test_rows_that_differ_in_more_than_promotion_are_no_pair():
-    fast, slow = measured(ASKED), measured(ASKED_PROMOTED)
+    fast, slow = measured(JOB), measured(PROMOTED_JOB)
     assert pairs([fast, slow]) == [(fast, slow)]
-    own = replace(ASKED, recipe="per_tensor", matmul="dgrad")
+    own = replace(JOB, recipe="per_tensor", matmul="dgrad")
     rows = [measured(own), measured(replace(own, accumulation=Summation.FAST))]
     assert pairs(rows) == [tuple(reversed(rows))], "a recipe that promotes pairs with its fast sum"
     machine = slow.machine
@@ -250,10 +250,10 @@ def test_every_shipped_vector_is_compared_and_a_wrong_model_is_seen(open_app):
     assert f"**{total:,} of {total:,} outputs** of a real GPU bit for bit." in texts(at)
     assert "NVIDIA H200, 2026-11-20, torch 2.11.0" in texts(at)
     at.selectbox(key="model_bits").set_value(1).run()
-    counted = re.search(
+    match = re.search(
         r"With 1 fraction bit more than the unit has, it gives \*\*([\d,]+) of ([\d,]+)", texts(at)
     )
-    assert int(counted[1].replace(",", "")) < int(counted[2].replace(",", "")) == total
+    assert int(match[1].replace(",", "")) < int(match[2].replace(",", "")) == total
     next(button for button in at.button if button.label == "Compare again").click().run()
     assert not at.exception
 

@@ -19,10 +19,10 @@ def test_numbers_and_words_stay(text):
 
 
 def test_a_line_has_class_step_round_answer_right_time_and_student():
-    given = Answer(
+    answer = Answer(
         class_number=1, step="scaling.2", round=2, student=3, answer='a, "b"\n=c', is_right=True, time=0.0
     )
-    rows = list(csv.reader(csv_of([given]).decode("utf-8-sig").splitlines(keepends=True)))
+    rows = list(csv.reader(csv_of([answer]).decode("utf-8-sig").splitlines(keepends=True)))
     assert rows == [
         list(HEAD),
         ["1", "scaling.2", "2", 'a, "b"\n=c', "yes", "1970-01-01T00:00:00+00:00", "3"],

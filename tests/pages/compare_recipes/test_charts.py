@@ -47,7 +47,7 @@ KIND = InputKind.OUTLIER_CHANNELS.value
 def test_a_row_has_a_rectangle_for_each_tile_of_x_and_a_square_for_each_copy(name) -> None:
     row = differences(name, KIND, 0)
     spec, grid = table_chart([row], LIGHT), RECIPES[name].grid(FPROP, Side.A, CORNER)
-    tiles, stored = rows(spec, TILES), 0
+    tiles, layouts = rows(spec, TILES), 0
     assert len(tiles) == (1 if grid is None else grid.scale_shape[0] * grid.scale_shape[1])
     for prefix in ("", "n_"):
         area = sum(
@@ -62,11 +62,11 @@ def test_a_row_has_a_rectangle_for_each_tile_of_x_and_a_square_for_each_copy(nam
         ]
     assert row.copy_count == sum(RECIPES[name].copies(tensor) for tensor in OPERANDS)
     for copies in row.copies.values():
-        stored += sum(len(copy.k_major) for copy in copies)
+        layouts += sum(len(copy.k_major) for copy in copies)
     boxes = {box["what"] for box in rows(spec, BOXES)}
-    opened = {box["recipe"].removeprefix(f"{name} ") for box in rows(spec, BOXES)}
-    assert {name, "scales", "copies"} <= opened <= {name, "scales", "copies", *MATMULS}
-    assert len([what for what in boxes if what.startswith(("x for", "w for", "dy for"))]) == stored
+    cells = {box["recipe"].removeprefix(f"{name} ") for box in rows(spec, BOXES)}
+    assert {name, "scales", "copies"} <= cells <= {name, "scales", "copies", *MATMULS}
+    assert len([what for what in boxes if what.startswith(("x for", "w for", "dy for"))]) == layouts
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -109,8 +109,8 @@ def test_the_ruler_has_every_scale_that_the_format_has_from_one_to_four() -> Non
 
 
 def test_the_notice_compares_how_many_numbers_share_a_scale() -> None:
-    told = notice([differences(name, KIND, 0) for name in ("mxfp8", "per_tensor")])
-    assert told == (
+    words = notice([differences(name, KIND, 0) for name in ("mxfp8", "per_tensor")])
+    assert words == (
         "A number of x shares its scale with 16.8 million others in Per tensor, hybrid, and with **31** in "
         "MXFP8."
     )
@@ -126,8 +126,8 @@ def test_a_curve_is_the_error_of_its_tiles(rule, tile) -> None:
     shape = TileShape(extent if tile == SQUARE else 1, extent)
     spec = OperandSpec(format=FORMATS["e2m1"], tile=shape, scale_rule=SCALE_RULES[rule])
     x = drawn_bands(kind, 1)[2]
-    for counted, found in ((Counted.ALL, curve.every), (Counted.SMALLER_HALF, curve.small)):
-        assert found[0].sqnr_db[2] == sqnr_of(x, Operand(spec=spec, k_is_rows=False), counted=counted)
+    for part, draws in ((Counted.ALL, curve.every), (Counted.SMALLER_HALF, curve.small)):
+        assert draws[0].sqnr_db[2] == sqnr_of(x, Operand(spec=spec, k_is_rows=False), counted=part)
     scale_bits = FORMATS["fp32" if rule == "fp32" else "e8m0"].bits
     assert curve.every[0].bits == 4 + scale_bits / (shape.mn * shape.k)
 
@@ -174,8 +174,8 @@ def test_a_tile_has_the_name_that_people_use(tensor, tile, name) -> None:
 
 
 def test_a_scale_is_named_by_its_format_and_levels() -> None:
-    named = {name: scale_name(RECIPES[name].fprop.a.scale_rule) for name in ("mxfp8", "nvfp4", "rowwise")}
-    assert named == {
+    names = {name: scale_name(RECIPES[name].fprop.a.scale_rule) for name in ("mxfp8", "nvfp4", "rowwise")}
+    assert names == {
         "mxfp8": "E8M0, or ue8m0",
         "nvfp4": "two-level: e4m3 under fp32",
         "rowwise": "fp32",

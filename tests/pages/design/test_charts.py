@@ -33,12 +33,12 @@ by_recipe = pytest.mark.parametrize("name", RECIPES)
 def test_the_sketch_has_six_cells_and_the_tiles_of_each(name) -> None:
     draft = draft_of("", name)
     spec = picture(draft, "dgrad_b", LIGHT)
-    drawn = dataset(spec, CELLS)
+    cells = dataset(spec, CELLS)
     verdicts = [word for word in rows(spec, WORDS) if word["text"].startswith(("✓", "✗"))]
     assert len(verdicts) == 3
     assert all(len(word["n_text"]) > 2 for word in verdicts), "a mark has words on a telephone, too"
-    assert len(drawn["title"]) == 6
-    assert [title for title, chosen in zip(drawn["title"], drawn["chosen"], strict=True) if chosen] == [
+    assert len(cells["title"]) == 6
+    assert [title for title, chosen in zip(cells["title"], cells["chosen"], strict=True) if chosen] == [
         "Dgrad w"
     ]
     for matmul in MATMULS.values():
@@ -90,11 +90,11 @@ def test_an_operand_in_words_says_what_is_unusual() -> None:
 
 def test_the_bars_have_the_errors_in_their_order() -> None:
     errors = {"yours": {"y": 0.04, "dx": 0.0, "dw": 0.01}, "b": {"y": 0.1, "dx": 0.2, "dw": 0.3}}
-    drawn = rows(error.picture(errors, LIGHT), PARTS)
-    assert [(one["group"], one["share"]) for one in drawn] == [
+    bars = rows(error.picture(errors, LIGHT), PARTS)
+    assert [(one["group"], one["share"]) for one in bars] == [
         (name, share) for name, of in errors.items() for share in of.values()
     ]
-    assert [one["words"] for one in drawn][:2] == ["y 4%", "dx 0"]
+    assert [one["words"] for one in bars][:2] == ["y 4%", "dx 0"]
 
 
 def test_a_sketch_of_what_is_no_recipe_is_drawn_without_verdicts() -> None:

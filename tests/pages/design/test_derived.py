@@ -30,8 +30,8 @@ def operand(k, element=E4M3, rule=FP32_SCALE) -> OperandSpec:
 def scales(k, seed):
     """[K]: a scale for each run of k, all different."""
     runs = 1 if k is WHOLE else -(-K // k)
-    drawn = np.random.default_rng(seed).uniform(1, 2, runs)
-    return np.repeat(drawn, K if k is WHOLE else k)[:K]
+    values = np.random.default_rng(seed).uniform(1, 2, runs)
+    return np.repeat(values, K if k is WHOLE else k)[:K]
 
 
 @pytest.mark.parametrize("unit", ["hopper_fast", "hopper_promoted", "fp32"])
@@ -42,8 +42,8 @@ def test_the_verdict_is_what_the_numbers_say(unit) -> None:
     for _ in range(20):
         a, b = (chance.choice((WHOLE, 32, 64, 128, 256, 96)) for _ in range(2))
         spec = MatmulSpec(a=operand(a), b=operand(b), accumulator=accumulator, out=FORMATS["bf16"])
-        found = contract(*codes, scales(a, 2), scales(b, 3), accumulator.promotion)
-        assert verdict(spec, K).holds == (abs(found.right - found.pulled_out) < 1e-9 * abs(found.right))
+        sums = contract(*codes, scales(a, 2), scales(b, 3), accumulator.promotion)
+        assert verdict(spec, K).holds == (abs(sums.right - sums.pulled_out) < 1e-9 * abs(sums.right))
 
 
 @by_recipe
@@ -53,9 +53,9 @@ def test_every_published_recipe_holds(recipe) -> None:
 
 def test_a_unit_without_the_format_is_named() -> None:
     spec = replace(RECIPES["mxfp4"].fprop, accumulator=ACCUMULATORS["hopper_fast"])
-    told = verdict(spec, K)
-    assert not told.holds
-    assert "multiplies e4m3, e5m2, and A is e2m1" in told.reason
+    judgment = verdict(spec, K)
+    assert not judgment.holds
+    assert "multiplies e4m3, e5m2, and A is e2m1" in judgment.reason
 
 
 def test_mxfp8_has_six_copies_of_eight_bits_and_a_quarter():
@@ -65,6 +65,8 @@ def test_mxfp8_has_six_copies_of_eight_bits_and_a_quarter():
 
 
 def test_a_matmul_in_bf16_rescales_nothing_and_others_once_a_tile_of_k():
-    found = {name: facts(to_text(RECIPES[name])).matmuls["fprop"] for name in ("mxfp4_train", "deepseek_v3")}
-    assert found["mxfp4_train"].rescales == 0
-    assert found["deepseek_v3"].rescales == LAYER.in_ // 128
+    matmuls = {
+        name: facts(to_text(RECIPES[name])).matmuls["fprop"] for name in ("mxfp4_train", "deepseek_v3")
+    }
+    assert matmuls["mxfp4_train"].rescales == 0
+    assert matmuls["deepseek_v3"].rescales == LAYER.in_ // 128

@@ -59,8 +59,8 @@ def test_a_published_recipe_fills_the_six_operands(open_app, hasty) -> None:
 def test_the_page_opens_with_a_published_recipe_whose_scales_leave_every_sum(open_app) -> None:
     at = open_app(PAGE)
     assert "as published" in notice(at)
-    begun = draft_of(own(at), at.selectbox(key="design_from").value)
-    assert all(one.verdict.holds for one in facts(begun.line).matmuls.values())
+    draft = draft_of(own(at), at.selectbox(key="design_from").value)
+    assert all(one.verdict.holds for one in facts(draft.line).matmuls.values())
 
 
 def test_a_kernel_that_sums_otherwise_than_the_recipe_says_so_wherever_it_stands(open_app, hasty) -> None:
@@ -97,11 +97,11 @@ def test_who_can_run_it_is_a_table_of_the_answers(open_app) -> None:
 
 
 def test_the_notice_names_the_matmul_whose_formats_no_unit_multiplies() -> None:
-    begun = draft_of("", "mxfp4")
-    lines = {YOURS: begun.with_value(("fprop", "accumulator"), "hopper_fast"), "MXFP4": begun.line}
-    told = notice_of(lines, "MXFP4", {})
-    assert told.startswith("Yours takes **4.25 bits** per element, MXFP4 4.25.")
-    assert "no unit multiplies Fprop" in told
+    draft = draft_of("", "mxfp4")
+    lines = {YOURS: draft.with_value(("fprop", "accumulator"), "hopper_fast"), "MXFP4": draft.line}
+    words = notice_of(lines, "MXFP4", {})
+    assert words.startswith("Yours takes **4.25 bits** per element, MXFP4 4.25.")
+    assert "no unit multiplies Fprop" in words
 
 
 def test_a_field_writes_its_part_of_the_line_and_no_other(open_app, hasty) -> None:
@@ -178,8 +178,8 @@ def test_bf16_and_back_and_one_operand_for_all(open_app, hasty) -> None:
     take, back = (next(b for b in at.button if words in b.label) for words in ("all six", "All back"))
     take.click().run()
     recipe = from_text(own(at))
-    found = {recipe.spec(matmul).operand(side) for matmul in MATMULS.values() for side in Side}
-    assert found == {recipe.wgrad.a}
+    operands = {recipe.spec(matmul).operand(side) for matmul in MATMULS.values() for side in Side}
+    assert operands == {recipe.wgrad.a}
     back.click().run()
     assert own(at) == ""
 
@@ -220,7 +220,7 @@ def test_a_file_is_loaded_whole_and_a_refused_one_changes_nothing() -> None:
         assert [from_text(line) for line in lines] == [recipe]
         data = json.loads(to_json(recipe))
         data["fprop"]["accumulator"], data["wgrad"]["out"] = "abacus", None
-        told = load(page, json.dumps(data).encode())
-        assert "fprop.accumulator" in told
-        assert "wgrad.out" in told
+        reason = load(page, json.dumps(data).encode())
+        assert "fprop.accumulator" in reason
+        assert "wgrad.out" in reason
         assert len(lines) == 1

@@ -24,22 +24,22 @@ NUMBERS = LAYER.tokens * LAYER.in_ + LAYER.out * LAYER.in_ + LAYER.tokens * LAYE
 def test_the_lesson_tells_recorded_speeds_and_says_where_there_are_none(tmp_path, monkeypatch):
     monkeypatch.setattr(rows, "LAYER_RECORDS", tmp_path)
     monkeypatch.setattr("kernels.layer.timeline.row.datasheet_limits", lambda name: Limits())
-    opened = {control.key: control.default for control in CONTROLS}
-    assert {recorded(opened), lost(opened)} == {"No GPU has recorded this step yet."}
-    assert lost_in_matmuls(opened) == 0.0
+    defaults = {control.key: control.default for control in CONTROLS}
+    assert {recorded(defaults), lost(defaults)} == {"No GPU has recorded this step yet."}
+    assert lost_in_matmuls(defaults) == 0.0
     naive, ours = layer_row(Way.NAIVE), layer_row(Way.OURS)
     record_rows(tmp_path, [replace(naive, date="2026-11-22"), ours])
-    assert recorded(opened).startswith("On the NVIDIA H200, 2026-11-22 to 2026-11-23, speeds")
+    assert recorded(defaults).startswith("On the NVIDIA H200, 2026-11-22 to 2026-11-23, speeds")
     record_rows(tmp_path, [naive])
     speeds = f"naive {naive.times_bf16:.2f}, fused {ours.times_bf16:.2f}."
-    assert recorded(opened) == f"On the NVIDIA H200, 2026-11-23, speeds over bf16's were: {speeds}"
+    assert recorded(defaults) == f"On the NVIDIA H200, 2026-11-23, speeds over bf16's were: {speeds}"
     slow = ours.kernels[1]
     slower = replace(slow, time_us=slow.time_us + 50.0, start_us=slow.start_us - 10.0)
     record_rows(
         tmp_path, [replace(ours, kernels=(ours.kernels[0], slower, *ours.kernels[2:]), date="2026-11-24")]
     )
-    assert "Matmuls lose **50 µs** against the fastest one, 700 TFLOP/s" in lost(opened)
-    assert 0 < lost_in_matmuls(opened) < 1
+    assert "Matmuls lose **50 µs** against the fastest one, 700 TFLOP/s" in lost(defaults)
+    assert 0 < lost_in_matmuls(defaults) < 1
 
 
 def test_two_copies_out_of_one_read_move_four_bytes_a_number_and_two_passes_each_ten():

@@ -8,7 +8,7 @@ from pages.fused.timeline import Rates, losses, rates, sentence
 from tests.kernels.layer.timeline.made_up import timing
 from tests.kernels.layer.timeline.steps import layer_row
 
-REACHED = Rates(tflop_s=1000.0, copy_gb_s=4000.0)
+PEAK = Rates(tflop_s=1000.0, copy_gb_s=4000.0)
 
 
 def kernel(what: str, us: float, role: Role = Role.QUANTIZE, **numbers: int) -> KernelRun:
@@ -32,18 +32,18 @@ STEP = row_of(
 
 
 def test_kernels_of_one_piece_are_held_to_one_bound():
-    found = losses(STEP, REACHED)
-    assert [(one.what, one.role) for one in found] == [
+    pieces = losses(STEP, PEAK)
+    assert [(one.what, one.role) for one in pieces] == [
         ("quantize x", Role.QUANTIZE),
         ("Fprop", Role.MATMUL),
         ("Wgrad", Role.MATMUL),
     ]
-    assert [(one.time_us, one.least_us) for one in found] == [(30.0, 10.0), (100.0, 50.0), (70.0, 70.0)]
+    assert [(one.time_us, one.least_us) for one in pieces] == [(30.0, 10.0), (100.0, 50.0), (70.0, 70.0)]
 
 
 def test_kernels_of_a_row_without_pieces_have_bounds_of_their_own():
     older = replace(STEP, kernels=tuple(replace(one, piece_bytes=None) for one in STEP.kernels))
-    assert [one.least_us for one in losses(older, REACHED)] == [1.0, 1.0, None, 50.0, 70.0]
+    assert [one.least_us for one in losses(older, PEAK)] == [1.0, 1.0, None, 50.0, 70.0]
 
 
 def test_the_fastest_matmul_of_the_step_is_the_bound_of_all():
@@ -52,11 +52,11 @@ def test_the_fastest_matmul_of_the_step_is_the_bound_of_all():
 
 
 def test_the_sentence_adds_up_what_is_lost_and_says_where_most():
-    words = sentence(STEP, losses(STEP, REACHED), REACHED)
+    words = sentence(STEP, losses(STEP, PEAK), PEAK)
     assert (
         "Matmuls lose **50 µs** against the fastest one, 1,000 TFLOP/s, and Fprop loses most, 50 µs" in words
     )
     assert "all other kernels lose **20 µs** against a copy, 4,000 GB/s" in words
     assert f"would have {400 / (200 - 70):.2f} times bf16's speed" in words
-    unknown = [*losses(STEP, REACHED), losses(row_of(kernel("a", 5.0)), REACHED)[0]]
-    assert "lose at least **20 µs**" in sentence(STEP, unknown, REACHED)
+    unknown = [*losses(STEP, PEAK), losses(row_of(kernel("a", 5.0)), PEAK)[0]]
+    assert "lose at least **20 µs**" in sentence(STEP, unknown, PEAK)

@@ -50,11 +50,11 @@ def test_where_nothing_is_recorded_the_page_says_so_and_the_button_has_a_reason(
 
 
 def test_every_kernel_of_every_way_is_a_bar_at_its_time(open_app, folder):
-    found = every_way()
-    record_rows(folder, found)
+    ways = every_way()
+    record_rows(folder, ways)
     at = open_app(PAGE)
     assert not at.exception
-    bars, kernels = dataset(at, 0, "kernels"), [kernel for row in found for kernel in row.kernels]
+    bars, kernels = dataset(at, 0, "kernels"), [kernel for row in ways for kernel in row.kernels]
     assert [bar["start"] for bar in bars] == [kernel.start_us for kernel in kernels]
     assert [bar["end"] for bar in bars] == [kernel.end_us for kernel in kernels]
     first, cast = bars[0], next(bar for bar in bars if bar["role"] == "quantizes")
@@ -62,7 +62,7 @@ def test_every_kernel_of_every_way_is_a_bar_at_its_time(open_app, folder):
     assert (cast["traffic"], cast["what"]) == ("257\N{NO-BREAK SPACE}MiB", "quantize for gate and up, 1")
     ends = dataset(at, 0, "tracks")
     assert [end["name"] for end in ends] == list(WAY_NAMES.values())
-    assert (ends[0]["speed"], ends[0]["time"]) == (f"{found[0].times_bf16:.2f}×", duration(found[0].step_us))
+    assert (ends[0]["speed"], ends[0]["time"]) == (f"{ways[0].times_bf16:.2f}×", duration(ways[0].step_us))
     assert "Recorded on NVIDIA H200, 2026-11-23, torch 2.11.0, commit 0123abc" in texts(at)
 
 
@@ -132,8 +132,8 @@ def test_a_kernel_that_starts_early_is_not_counted_twice(open_app, folder):
     assert (
         sums["multiplies"] == "multiplies: 6 kernels, 3,100 µs"
     )  # 20 µs of gaps before five of the six are filled
-    drawn = [one["time"] for one in dataset(at, 0, "kernels") if one["lane"] == "free casts"]
-    assert "10 µs of it beside others" in drawn[1]
+    times = [one["time"] for one in dataset(at, 0, "kernels") if one["lane"] == "free casts"]
+    assert "10 µs of it beside others" in times[1]
 
 
 def test_the_newest_row_of_a_way_is_drawn_and_a_broken_line_left_out_and_told(open_app, folder):
@@ -156,8 +156,8 @@ def test_the_newest_row_of_a_way_is_drawn_and_a_broken_line_left_out_and_told(op
     ],
 )
 def test_ways_of_two_runs_are_not_said_to_be_of_one(second, words):
-    made = [layer_row(Way.BF16), replace(layer_row(Way.OURS), **second)]
-    assert words in origin_sentence([rows.WayRow(row, is_here=False) for row in made])
+    rows_of_both = [layer_row(Way.BF16), replace(layer_row(Way.OURS), **second)]
+    assert words in origin_sentence([rows.WayRow(row, is_here=False) for row in rows_of_both])
 
 
 def test_another_step_leads_to_the_recorded_ones(open_app, folder):
@@ -201,12 +201,12 @@ def test_a_picture_for_each_copy_and_one_for_both(open_app, name):
     heads, verdicts = ([row["text"] for row in words if row["bold"] is bold] for bold in (False, True))
     copies = RECIPES[name].quantized_copies(LayerTensor.X)
     assert any(head.startswith("both:\n") for head in heads) == (len(copies) > 1)
-    wanted = {
+    address = {
         "deepseek_v3": ["one read"] * 3,
         "rowwise": ["one read", "one read", "two reads:\namax, then codes"],
         "per_tensor_delayed": ["one read:\namax is known"],
     }
-    assert verdicts == wanted[name]
+    assert verdicts == address[name]
     places = [(row["x"], row["y"]) for row in dataset(at, 0, "codes")]
     reaches = dataset(at, 0, "reaches")
     assert len(reaches) == (0 if name == "per_tensor_delayed" else len(places))
@@ -216,8 +216,8 @@ def test_a_picture_for_each_copy_and_one_for_both(open_app, name):
 
 
 def test_a_verdict_waits_for_the_answer_that_a_lesson_asks_for(open_app):
-    asked = {"fused_show": "amax", "recipe": "deepseek_v3", "lesson": "quantizing.1"}
-    words = dataset(open_app(PAGE, **asked), 0, "words")
+    address = {"fused_show": "amax", "recipe": "deepseek_v3", "lesson": "quantizing.1"}
+    words = dataset(open_app(PAGE, **address), 0, "words")
     assert [row["text"] for row in words if row["bold"]] == ["", "", ""]
 
 

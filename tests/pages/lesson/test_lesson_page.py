@@ -52,21 +52,21 @@ def test_a_chosen_chapter_shows_its_steps_and_begins_with_its_first(open_app):
 def test_paper_has_every_step_with_room_for_an_answer_and_the_answers_on_a_second_sheet(open_app):
     at = open_app("pages/lesson.py", chapter="scaling", print="true", link="http://class.example/fp8/")
     chapter = library().chapter("scaling")
-    told = texts(at)
+    words = texts(at)
     assert [one.value for one in at.header] == [
         f"{n}. {step.title}" for n, step in enumerate(chapter.steps, 1)
     ]
-    assert "- ☐ Hardly any: floats adapt\n" in told
-    assert "My answer, 1 time to 1,000,000 times:" in told
-    assert "class.example/fp8/?lesson=scaling.5" in told.replace("\\", "")
+    assert "- ☐ Hardly any: floats adapt\n" in words
+    assert "My answer, 1 time to 1,000,000 times:" in words
+    assert "class.example/fp8/?lesson=scaling.5" in words.replace("\\", "")
     assert [one.value for one in at.title] == ["Scales", "Answers"]
-    asked = sum(step.predict is not None for step in chapter.steps)
-    assert len(html_with(at, "answer_line")) == asked
+    questions = sum(step.predict is not None for step in chapter.steps)
+    assert len(html_with(at, "answer_line")) == questions
     assert len(html_with(at, "QR code of http://class.example/fp8/?lesson=scaling.1")) == 1
     assert len(html_with(at, "paper-picture")) == len(chapter.steps)
-    _, _, answers = told.partition("**Scales 1.**")
+    _, _, answers = words.partition("**Scales 1.**")
     assert "became zero" in answers
-    assert answers.count("**Scales ") == asked - 1
+    assert answers.count("**Scales ") == questions - 1
 
 
 def html_with(at, words: str) -> list:
@@ -77,24 +77,24 @@ def html_with(at, words: str) -> list:
 def test_paper_tells_a_class_no_answer_before_its_teacher_does(open_app, monkeypatch, tmp_path):
     monkeypatch.setenv(CLASS_FILE, str(tmp_path / "class.sqlite"))
     store().open(True)
-    asked = {"chapter": "scaling", "print": "true"}
-    assert [one.value for one in open_app("pages/lesson.py", **asked).title] == ["Scales"]
+    address = {"chapter": "scaling", "print": "true"}
+    assert [one.value for one in open_app("pages/lesson.py", **address).title] == ["Scales"]
     store().reveal("scaling.1", 1)
-    assert "**Scales 1.**" in (told := texts(open_app("pages/lesson.py", **asked)))
-    assert "**Scales 2.**" not in told
+    assert "**Scales 1.**" in (words := texts(open_app("pages/lesson.py", **address)))
+    assert "**Scales 2.**" not in words
     store().close()
 
 
 def test_each_step_has_a_picture_of_its_settings_unless_this_machine_measures_it():
-    measured = [place for place in library().places if place.step.page in {"live_gemm", "sanity_check"}]
+    places = [place for place in library().places if place.step.page in {"live_gemm", "sanity_check"}]
     without = [place for place in library().places if picture_of(place) is None]
-    assert [place.key for place in without] == [place.key for place in measured]
+    assert [place.key for place in without] == [place.key for place in places]
     assert {path.stem for path in PICTURES.glob("*.png")} == {
-        place.key for place in library().places if place not in measured
+        place.key for place in library().places if place not in places
     }
 
 
 def test_a_picture_of_other_settings_is_not_shown():
     place = library().place("scaling.2")
-    moved = replace(place.chapter, steps=[replace(step, set={}) for step in place.chapter.steps])
-    assert picture_of(Place(moved, 2)) is None
+    chapter = replace(place.chapter, steps=[replace(step, set={}) for step in place.chapter.steps])
+    assert picture_of(Place(chapter, 2)) is None

@@ -31,34 +31,35 @@ def test_a_result_of_another_seed_says_so_and_one_of_another_shape_is_not_shown(
     assert list(at.dataframe[0].value["M × N × K"]) == ["64 × 64 × 64"]
 
 
-ASKED = GemmJob(recipe="mxfp8", matmul="fprop", m=64, n=64, k=64)
+JOB = GemmJob(recipe="mxfp8", matmul="fprop", m=64, n=64, k=64)
 
 
 def test_where_nothing_answers_the_nearest_is_shown_as_another(open_app, tmp_path):
-    record(tmp_path, [gpu_row(replace(ASKED, accumulation=Summation.REFOLDED))])
+    record(tmp_path, [gpu_row(replace(JOB, accumulation=Summation.REFOLDED))])
     at = open_app(PAGE, recipe="mxfp8", **SMALL)
     assert "This run differs from the controls: accumulation is refolded, not bit-exact." in texts(at)
-    record(tmp_path, [gpu_row(replace(ASKED, recipe="rowwise"))])
+    record(tmp_path, [gpu_row(replace(JOB, recipe="rowwise"))])
     at = open_app(PAGE, recipe="mxfp8", **SMALL)
     assert "No GEMM of MXFP8, Fprop, is recorded for a GPU." in texts(at)
 
 
 def test_recorded_rows_come_nearest_first(open_app, tmp_path):
-    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
+    own_job = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
     record(
-        tmp_path, [gpu_row(replace(asked, m=8192)), gpu_row(asked), gpu_row(replace(asked, recipe="rowwise"))]
+        tmp_path,
+        [gpu_row(replace(own_job, m=8192)), gpu_row(own_job), gpu_row(replace(own_job, recipe="rowwise"))],
     )
     at = open_app(PAGE, recipe="mxfp8", matmul="fprop", m="4096", n="4096", k="4096")
     assert "Recorded on NVIDIA H200" in texts(at)
     assert "2026-11-20, torch 2.11.0, triton 3.6.0" in texts(at)
     assert "This run differs from the controls" not in texts(at)
-    shown = metrics(at)
-    assert (shown["× bf16"], shown["× bf16, in all"], shown["× torch"]) == ("2.00×", "1.33×", "0.90×")
+    values = metrics(at)
+    assert (values["× bf16"], values["× bf16, in all"], values["× torch"]) == ("2.00×", "1.33×", "0.90×")
     assert list(at.dataframe[0].value["M × N × K"]) == ["4096 × 4096 × 4096", "8192 × 4096 × 4096"]
 
 
 def test_the_times_of_another_shape_say_so_above_an_interpreter_s_run(open_app, tmp_path):
-    record(tmp_path, [gpu_row(replace(ASKED, m=4096, n=4096, k=7168))])
+    record(tmp_path, [gpu_row(replace(JOB, m=4096, n=4096, k=7168))])
     at = open_app(PAGE, recipe="mxfp8", **SMALL)
     run_job(at)
     assert "Triton's interpreter on this CPU" in texts(at)
@@ -68,7 +69,7 @@ def test_the_times_of_another_shape_say_so_above_an_interpreter_s_run(open_app, 
 
 
 def test_an_interpreter_s_run_stands_apart_from_the_recorded_one_of_its_gemm(open_app, tmp_path):
-    record(tmp_path, [gpu_row(ASKED)])
+    record(tmp_path, [gpu_row(JOB)])
     at = open_app(PAGE, recipe="mxfp8", **SMALL)
     run_job(at)
     times, error = headings(at)
@@ -79,16 +80,16 @@ def test_an_interpreter_s_run_stands_apart_from_the_recorded_one_of_its_gemm(ope
 
 
 def test_only_a_run_of_the_gemm_asked_for_is_shown_its_very_job_first():
-    asked = job(Act.FINE)
-    older = Result(row(asked), Origin.HERE)
-    newer = Result(row(replace(asked, seed=asked.seed + 90)), Origin.HERE)
-    other = Result(gpu_row(replace(asked, m=9)), Origin.HERE)
-    assert to_show(asked, [other, newer, older], []) == [older]
-    assert to_show(replace(asked, runs=7), [other, newer, older], []) == [newer]
-    cold = Result(gpu_row(replace(asked, cache=Cache.COLD)), Origin.RECORDED)
-    assert to_show(asked, [other, older], [cold]) == [older, cold]
+    own_job = job(Act.FINE)
+    older = Result(row(own_job), Origin.HERE)
+    newer = Result(row(replace(own_job, seed=own_job.seed + 90)), Origin.HERE)
+    other = Result(gpu_row(replace(own_job, m=9)), Origin.HERE)
+    assert to_show(own_job, [other, newer, older], []) == [older]
+    assert to_show(replace(own_job, runs=7), [other, newer, older], []) == [newer]
+    cold = Result(gpu_row(replace(own_job, cache=Cache.COLD)), Origin.RECORDED)
+    assert to_show(own_job, [other, older], [cold]) == [older, cold]
     for change in ({"m": 10}, {"n": 9}, {"k": 9}, {"recipe": "rowwise"}, {"input": InputKind.HEAVY_TAIL}):
-        assert to_show(replace(asked, **change), [other, newer, older], [cold]) == [], change
+        assert to_show(replace(own_job, **change), [other, newer, older], [cold]) == [], change
 
 
 BAD_LINE = b'{"job": \x00'
@@ -100,8 +101,8 @@ BAD_LINE = b'{"job": \x00'
     ids=["live gemm", "benchmarks", "accumulation"],
 )
 def test_a_bad_line_of_the_record_is_told_and_the_rest_is_shown(open_app, tmp_path, page, query):
-    asked = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=7168)
-    record(tmp_path, [gpu_row(asked)])
+    own_job = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=7168)
+    record(tmp_path, [gpu_row(own_job)])
     path = tmp_path / "h200.jsonl"
     path.write_bytes(path.read_bytes() + (BAD_LINE + b"\n") * 5 + path.read_bytes())
     at = open_app(page, **query)

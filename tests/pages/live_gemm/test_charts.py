@@ -42,8 +42,8 @@ def drawn_map(bands, shape, worst=(), *, m="m", n="n"):
 def test_every_element_is_in_one_patch_with_its_error():
     spec = drawn_map([[1, 2, 3], [4, 5, 6]], (5, 7))
     patches = rows(spec, "patches")
-    covered = [(i, j) for p in patches for i in range(p["m0"], p["m1"]) for j in range(p["n0"], p["n1"])]
-    assert sorted(covered) == [(i, j) for i in range(5) for j in range(7)]
+    elements = [(i, j) for p in patches for i in range(p["m0"], p["m1"]) for j in range(p["n0"], p["n1"])]
+    assert sorted(elements) == [(i, j) for i in range(5) for j in range(7)]
     assert [patch["error"] for patch in patches] == [1, 2, 3, 4, 5, 6]
     assert [(p["rows"], p["columns"]) for p in patches[2:4]] == [("0…2", "6"), ("3…4", "0…2")]
 
@@ -121,15 +121,15 @@ def test_a_click_names_an_element_of_its_patch_and_a_ring_its_own():
 
 
 def test_the_sum_of_an_element_goes_from_nothing_to_both_results():
-    found = element_sum("mxfp8", "fprop", (8, 8, 640), "gaussian", 0, (3, 7))
+    sums = element_sum("mxfp8", "fprop", (8, 8, 640), "gaussian", 0, (3, 7))
     spec = error_map(
-        [[1.0]], (8, 8), [], FIGURES, 300, INKS["light"], m="m", n="n", curve=sampled(found, (3, 7), "none")
+        [[1.0]], (8, 8), [], FIGURES, 300, INKS["light"], m="m", n="n", curve=sampled(sums, (3, 7), "none")
     )
     first, *_, last = rows(spec, "sum")
     assert (first["k"], first["exact"], first["rounded"]) == (0, 0, 0)
-    assert (last["k"], last["exact"], last["rounded"]) == (640, found.exact[-1], found.rounded[-1])
-    said = {row["what"]: row["text"] for row in rows(spec, "words")}
-    assert f"exact {found.exact[-1]:.3g}".replace("-", "−") in said["reference"]
+    assert (last["k"], last["exact"], last["rounded"]) == (640, sums.exact[-1], sums.rounded[-1])
+    words = {row["what"]: row["text"] for row in rows(spec, "words")}
+    assert f"exact {sums.exact[-1]:.3g}".replace("-", "−") in words["reference"]
 
 
 @pytest.mark.parametrize("text", ["", "3", "3.7.1", "-1.2", "64.0", "x.y"])
@@ -148,6 +148,6 @@ def test_a_map_of_more_numbers_than_are_drawn_says_so_and_is_not_clickable():
 
 
 def test_the_kernels_own_value_is_told_where_it_was_kept():
-    kept = changed(row(job(Act.FINE)), worst=(Worst(m=3, n=7, truth=2.0, result=1.5),))
-    assert gpu_words((3, 7), kept) == "The kernel's own value: 1.5"
-    assert "not kept" in gpu_words((3, 8), kept)
+    one = changed(row(job(Act.FINE)), worst=(Worst(m=3, n=7, truth=2.0, result=1.5),))
+    assert gpu_words((3, 7), one) == "The kernel's own value: 1.5"
+    assert "not kept" in gpu_words((3, 8), one)

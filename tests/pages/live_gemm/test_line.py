@@ -29,10 +29,10 @@ FIRST = "This is the first answer"
 @pytest.fixture
 def workers(monkeypatch, tmp_path, gates):
     monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
-    made = Workers(stand_in_queue(gates.argument), has_gpu=True)
-    monkeypatch.setattr(gpu_queue, "workers", lambda: made)
-    yield made
-    made.queue.close()
+    workers = Workers(stand_in_queue(gates.argument), has_gpu=True)
+    monkeypatch.setattr(gpu_queue, "workers", lambda: workers)
+    yield workers
+    workers.queue.close()
 
 
 def of(act: Act) -> dict[str, str]:
@@ -124,14 +124,14 @@ def test_a_first_answer_by_the_simple_kernel_says_so():
 
 def test_a_gemm_too_large_for_a_class_is_refused_on_the_page(monkeypatch):
     huge = {"recipe": "mxfp8", "matmul": "fprop", "m": 65536, "n": 65536, "k": 65536}
-    asked = type(job(Act.FINE))(**huge)
-    assert "562,950 GFLOP" in refusal(asked, has_gpu=True)
-    assert small_instead(asked, has_gpu=True)
+    huge_job = type(job(Act.FINE))(**huge)
+    assert "562,950 GFLOP" in refusal(huge_job, has_gpu=True)
+    assert small_instead(huge_job, has_gpu=True)
     monkeypatch.setenv("FP8_EXPLORER_JOB_GFLOP", "1e9")
-    assert "FP8_EXPLORER_JOB_SECONDS" in refusal(asked, has_gpu=True)
+    assert "FP8_EXPLORER_JOB_SECONDS" in refusal(huge_job, has_gpu=True)
     monkeypatch.setenv("FP8_EXPLORER_JOB_SECONDS", "1000")
-    assert refusal(asked, has_gpu=True) is None
-    assert Allowance().refusal(asked) is not None
+    assert refusal(huge_job, has_gpu=True) is None
+    assert Allowance().refusal(huge_job) is not None
     with pytest.raises(ValueError, match="FP8_EXPLORER_JOB_GFLOP is a number above 0, got 'many'"):
         Allowance.of({"FP8_EXPLORER_JOB_GFLOP": "many"})
 

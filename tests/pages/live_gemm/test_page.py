@@ -33,9 +33,9 @@ def test_without_a_gpu_the_page_opens_on_the_recorded_shape_and_runs_a_small_one
     assert at.button(key="run").label == "Run 256³ on this CPU"
     assert at.query_params == {}
     assert len(at.get("vega_lite_chart")) == 2
-    said = texts(at)
-    assert "Recorded on the NVIDIA H200: **2.00 times as fast as bf16**" in said
-    assert "Press Run to multiply 256³ here." in said
+    words = texts(at)
+    assert "Recorded on the NVIDIA H200: **2.00 times as fast as bf16**" in words
+    assert "Press Run to multiply 256³ here." in words
     (heading,) = headings(at)
     assert "not the shape above" not in heading
 
@@ -51,16 +51,16 @@ def test_every_recipe_and_matmul_is_described_and_is_run_or_refused(open_app, on
         f"N: {dims.n.value}",
         f"K: {dims.k.value}, summed",
     ]
-    described = texts(at)
-    assert f"**A** is {dims.a.value}[" in described
-    assert f"**B** is {dims.b.value}[" in described
+    words = texts(at)
+    assert f"**A** is {dims.a.value}[" in words
+    assert f"**B** is {dims.b.value}[" in words
     shape = {key: at.number_input(key=key).value for key in "mnk"}
     reason = refusal(GemmJob(recipe=recipe, matmul=matmul, **shape), has_gpu=True)
     assert at.button(key="run").disabled == (reason is not None)
     assert [info.value for info in at.info if info.value == reason] == [reason] * (reason is not None)
     link = next(link.proto for link in at.get("page_link") if link.proto.query_string)
-    asked = {"recipe": recipe, "matmul": matmul}
-    assert all(f"{key}={value}" in link.query_string for key, value in asked.items())
+    address = {"recipe": recipe, "matmul": matmul}
+    assert all(f"{key}={value}" in link.query_string for key, value in address.items())
 
 
 def test_one_button_runs_a_small_shape_where_the_interpreter_cannot_run_the_chosen_one(open_app):
@@ -94,11 +94,11 @@ def test_a_run_shows_its_error_and_says_that_it_was_interpreted(open_app):
     at = open_app(PAGE, **SMALL)
     run_job(at)
     assert not at.exception
-    shown = metrics(at)
-    assert shown["Error, rel_err"] == "3.75%"
-    assert shown["by quantization"] == "3.74%"
-    assert shown["by the sum"] == "0.17%"
-    assert shown["SQNR"] == "28.5 dB"
+    values = metrics(at)
+    assert values["Error, rel_err"] == "3.75%"
+    assert values["by quantization"] == "3.74%"
+    assert values["by the sum"] == "0.17%"
+    assert values["SQNR"] == "28.5 dB"
     assert "Triton's interpreter on this CPU" in texts(at)
     assert "Nothing has been run yet" not in texts(at)
 
@@ -159,8 +159,8 @@ def test_an_error_without_a_size_is_no_percentage():
 
 @pytest.mark.parametrize("changes", [{"error_map": ()}, {"error_map": ((),)}, {"worst": ()}, {"bf16": None}])
 def test_a_row_with_parts_missing_is_shown(open_app, tmp_path, changes):
-    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=7168)
-    record(tmp_path, [gpu_row(asked, **changes)])
+    own_job = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=7168)
+    record(tmp_path, [gpu_row(own_job, **changes)])
     at = open_app(PAGE, recipe="mxfp8")
     assert not at.exception
     assert metrics(at)["Time"] == "100 µs"

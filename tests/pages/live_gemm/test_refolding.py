@@ -25,19 +25,19 @@ def test_it_is_offered_where_scales_fold(open_app, recipe, folds):
     if folds:
         job = replace(job, accumulation=Summation.REFOLDED)
     assert at.button(key="run").disabled is (refusal(job, has_gpu=False) is not None)
-    said = next(one.value for one in at.markdown if one.value.startswith("**A** is "))
+    words = next(one.value for one in at.markdown if one.value.startswith("**A** is "))
     assert (
-        "not bit-exact: first the scales are merged into one in fp32 for 1 × 128 of A and for" in said
+        "not bit-exact: first the scales are merged into one in fp32 for 1 × 128 of A and for" in words
     ) is folds
-    assert not folds or said.endswith(" 2 rescales per output element.")
+    assert not folds or words.endswith(" 2 rescales per output element.")
 
 
 @pytest.mark.parametrize(
     ("matmul", "line"), [("fprop", "1 × 128"), ("dgrad", "1 × 128"), ("wgrad", "128 × 1")]
 )
 def test_it_is_said_what_shares_a_scale_then(matmul, line):
-    said = geometry(replace(REFOLDED, matmul=matmul))
-    assert f"for {line} of A and for 128 × 128 of B, and codes that become too small" in said
+    words = geometry(replace(REFOLDED, matmul=matmul))
+    assert f"for {line} of A and for 128 × 128 of B, and codes that become too small" in words
 
 
 def test_the_kernel_s_share_of_the_error_is_said_to_have_refolding_in_it():

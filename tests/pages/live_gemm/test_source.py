@@ -28,7 +28,7 @@ from pages.live_gemm.result import sentence, source_of
 from tests.pages.gemm_rows import gpu_row, record, stand_in_queue, timing
 
 PAGE = "pages/live_gemm.py"
-MEASURED = {row.job.recipe for row in GEMMS.read(RECORDS).rows}
+RECIPES_WITH_ROWS = {row.job.recipe for row in GEMMS.read(RECORDS).rows}
 JOB = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=7168)
 
 
@@ -46,21 +46,21 @@ def ran(recipe="deepseek_v3", matmul="fprop", m=4096, how=Summation.RECIPE, devi
 @pytest.fixture
 def shown(open_app, monkeypatch, tmp_path):
     """A function that shows one recorded row on the page; the texts and the code of its kernel."""
-    made = Workers(stand_in_queue(), has_gpu=False)
-    monkeypatch.setattr(gpu_queue, "workers", lambda: made)
+    workers = Workers(stand_in_queue(), has_gpu=False)
+    monkeypatch.setattr(gpu_queue, "workers", lambda: workers)
     monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
 
     def show(plan, **changes):
-        told = {"kernel": plan.title} if plan else {}
-        record(tmp_path, [gpu_row(JOB, plan=plan, **told, **changes)])
+        words = {"kernel": plan.title} if plan else {}
+        record(tmp_path, [gpu_row(JOB, plan=plan, **words, **changes)])
         at = open_app(PAGE)
         assert not at.exception
-        told = [one.value for one in at.markdown]
-        first = next(place for place, one in enumerate(told) if "** ran" in one)
-        return told[first:], [one.value for one in at.code if "def " in one.value]
+        words = [one.value for one in at.markdown]
+        first = next(place for place, one in enumerate(words) if "** ran" in one)
+        return words[first:], [one.value for one in at.code if "def " in one.value]
 
     yield show
-    made.queue.close()
+    workers.queue.close()
 
 
 def functions(source):
@@ -75,7 +75,7 @@ def test_the_source_of_a_simple_plan_is_whole_kernels_of_triton(recipe, matmul, 
         spec = RECIPES[recipe].spec(MATMULS[matmul])
         plan = plan_simple(spec, (m, 4096, 4096), device, Summation.RECIPE)
         if isinstance(plan, Unsupported):
-            assert recipe not in MEASURED
+            assert recipe not in RECIPES_WITH_ROWS
             continue
         plan = plan.record
         source = source_of(plan)
@@ -116,24 +116,24 @@ def test_every_recorded_row_tells_its_plan_or_that_its_kernel_is_gone():
 def test_a_specialized_kernel_is_explained_and_says_why_it_ran(shown):
     why = "the best blocks measured on A GPU, 2026-11-20, for this shape class"
     (plan,) = (plan for plan in ran("rowwise", how=Summation.FAST) if plan.variant is Variant.CHAINED)
-    told, code = shown(plan, why=why, simple=timing(150.0))
-    assert told[0].startswith(
+    words, code = shown(plan, why=why, simple=timing(150.0))
+    assert words[0].startswith(
         f"**{VARIANTS[Variant.CHAINED].title}** ran: {plan.title}. Why: {why}. The simple"
     )
-    assert "took 150 µs in the same run: this one is 1.50 times as fast" in told[0]
-    assert any(one.startswith("The fast GEMM on Hopper, in Gluon") for one in told)
+    assert "took 150 µs in the same run: this one is 1.50 times as fast" in words[0]
+    assert any(one.startswith("The fast GEMM on Hopper, in Gluon") for one in words)
     assert ["def gemm_kernel" in code[0], "def consume" in code[1]] == [True, True]
 
 
 def test_the_simple_kernel_stands_alone_where_it_ran(shown):
     simple, *_ = ran("rowwise")
-    told, code = shown(simple)
-    assert told[0] == f"**The simple kernel** ran: {simple.title}."
+    words, code = shown(simple)
+    assert words[0] == f"**The simple kernel** ran: {simple.title}."
     assert len(code) == 1
     assert "tl.dot(a, b.T, acc" in code[0]
 
 
 def test_a_row_without_a_plan_is_named_and_the_simple_kernel_shown(shown):
-    told, code = shown(None, kernel="stand_in_kernel")
-    assert told[0].startswith(f"**{plain('stand_in_kernel')}** ran, whose source is not shown here")
+    words, code = shown(None, kernel="stand_in_kernel")
+    assert words[0].startswith(f"**{plain('stand_in_kernel')}** ran, whose source is not shown here")
     assert len(code) == 1

@@ -23,45 +23,45 @@ def no_records(monkeypatch, tmp_path):
 
 
 def test_a_cold_row_that_adds_into_d_says_so_and_names_torch_s_op_and_the_simple_kernel(open_app, tmp_path):
-    asked = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=4096)
-    cold = replace(asked, cache=Cache.COLD, into=Into.ACCUMULATE)
+    own_job = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=4096)
+    cold = replace(own_job, cache=Cache.COLD, into=Into.ACCUMULATE)
     op = timing(90.0, "torch._an_op, then D.add_ of it")
     record(tmp_path, [gpu_row(cold, simple=timing(120.0), torch=op)])
     at = open_app(PAGE, recipe="rowwise", matmul="wgrad", m="4096", n="4096", k="4096")
-    said = texts(at)
-    assert "dw += dyᵀ · x" in said
-    assert "Cold: the L2 was flushed before each launch" in said
-    assert "added into an fp32 D" in said
-    assert f"Torch's scaled op: {plain('torch._an_op, then D.add_ of it')}" in said
-    assert "This run differs from the controls: L2 is cold, D is added into." in said
+    words = texts(at)
+    assert "dw += dyᵀ · x" in words
+    assert "Cold: the L2 was flushed before each launch" in words
+    assert "added into an fp32 D" in words
+    assert f"Torch's scaled op: {plain('torch._an_op, then D.add_ of it')}" in words
+    assert "This run differs from the controls: L2 is cold, D is added into." in words
     assert metrics(at)["× simple"] == "1.20×"
     table = at.dataframe[0].value
     assert (list(table["L2"]), list(table["D"]), list(table["× simple"])) == (["cold"], ["added into"], [1.2])
 
 
 @pytest.mark.parametrize(
-    ("is_first", "told"),
+    ("is_first", "value"),
     [(True, "comes with the careful answer"), (False, "not read")],
     ids=["first", "last"],
 )
-def test_what_a_first_answer_has_not_measured_comes_later(open_app, measured_here, is_first, told):
-    asked = GemmJob(recipe="rowwise", matmul="fprop", m=4096, n=4096, k=4096)
-    measured_here(gpu_row(asked, ours=timing(100.0), torch=timing(90.0), is_first=is_first))
-    said = texts(open_app(PAGE, recipe="rowwise", matmul="fprop", m="4096", n="4096", k="4096"))
-    assert f"- Clock: {told}" in said
-    assert f"- Power: {told}" in said
-    assert f"- Torch's scaled op: {told if is_first else 'none was timed'}" in said
+def test_what_a_first_answer_has_not_measured_comes_later(open_app, measured_here, is_first, value):
+    own_job = GemmJob(recipe="rowwise", matmul="fprop", m=4096, n=4096, k=4096)
+    measured_here(gpu_row(own_job, ours=timing(100.0), torch=timing(90.0), is_first=is_first))
+    words = texts(open_app(PAGE, recipe="rowwise", matmul="fprop", m="4096", n="4096", k="4096"))
+    assert f"- Clock: {value}" in words
+    assert f"- Power: {value}" in words
+    assert f"- Torch's scaled op: {value if is_first else 'none was timed'}" in words
 
 
 def test_a_row_with_dot_scaled_has_its_ratio_and_one_sentence_on_what_it_is(open_app, tmp_path):
-    asked = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
-    record(tmp_path, [gpu_row(asked, dot_scaled=timing(350.0))])
+    own_job = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
+    record(tmp_path, [gpu_row(own_job, dot_scaled=timing(350.0))])
     at = open_app(PAGE, recipe="mxfp8", matmul="fprop", m="4096", n="4096", k="4096")
     metric = next(metric for metric in at.metric if metric.label == "× dot_scaled")
     assert metric.value == "3.50×"
     assert metric.help.endswith(NOTE)
     assert list(at.dataframe[0].value["× dot_scaled"]) == [3.5]
-    assert contenders(gpu_row(asked, dot_scaled=timing(350.0)))[-1].name == "tl.dot_scaled"
+    assert contenders(gpu_row(own_job, dot_scaled=timing(350.0)))[-1].name == "tl.dot_scaled"
 
 
 def test_of_rows_of_one_job_the_newest_comes_first_and_of_one_day_the_last(tmp_path):
@@ -72,5 +72,5 @@ def test_of_rows_of_one_job_the_newest_comes_first_and_of_one_day_the_last(tmp_p
     ]
     far = gpu_row(replace(job, m=8192), date="2027-01-01", ours=timing(5.0))
     record(tmp_path, [far, *rows])
-    found = [result.row.us(Peer.OURS) for result in recorded(job)]
-    assert found == [3.0, 2.0, 4.0, 1.0, 5.0]
+    times = [result.row.us(Peer.OURS) for result in recorded(job)]
+    assert times == [3.0, 2.0, 4.0, 1.0, 5.0]

@@ -17,8 +17,8 @@ from tests.kernels.precompile_tasks import note
 
 def test_what_live_gemm_opens_with_comes_first():
     job = offered()[0]
-    opened = (RECIPE.default, MATMUL.default, M.default, N.default, K.default)
-    assert (job.recipe, job.matmul, job.m, job.n, job.k) == opened
+    defaults = (RECIPE.default, MATMUL.default, M.default, N.default, K.default)
+    assert (job.recipe, job.matmul, job.m, job.n, job.k) == defaults
     codes = list(warm.codes(HOPPER))
     assert tuple(codes[:2]) == codes_of(job)
     assert {code for variant in VARIANTS.values() for code in codes_beside(variant.job)} <= {*codes}
@@ -34,11 +34,11 @@ class Inline:
     def __enter__(self):
         return self
 
-    def __exit__(self, *ended):
+    def __exit__(self, *error):
         pass
 
     def faults(self, codes, told):
-        return [function(*given) for function, *given in codes]
+        return [function(*arguments) for function, *arguments in codes]
 
 
 def test_parts_are_compiled_into_the_folder_and_faults_are_told(monkeypatch, tmp_path, capsys):
@@ -49,8 +49,8 @@ def test_parts_are_compiled_into_the_folder_and_faults_are_told(monkeypatch, tmp
         parts = [(note, tmp_path, name) for name in names]
         monkeypatch.setattr(warm, "codes", lambda device, parts=parts: iter([*parts, *parts]))
         assert warm.main(["--gpu", HOPPER.name, "--into", str(tmp_path / "made")]) == code
-        said = f"{len(parts)} parts for {HOPPER.name} lie in {tmp_path / 'made'}"
-        assert capsys.readouterr().out.splitlines() == [said, *faults]
+        words = f"{len(parts)} parts for {HOPPER.name} lie in {tmp_path / 'made'}"
+        assert capsys.readouterr().out.splitlines() == [words, *faults]
     assert os.environ["TRITON_CACHE_DIR"] == str(tmp_path / "made")
     assert os.environ["TRITON_STORE_BINARY_ONLY"] == "1"
 

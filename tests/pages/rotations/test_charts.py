@@ -77,8 +77,8 @@ def test_the_browsers_scale_is_the_quantizers(rule, name) -> None:
     amax = np.concatenate([np.geomspace(0.01, 200, 997), 2.0 ** np.arange(-6, 8), [1.75, 3.5, 112.0]])
     amax = amax.astype(np.float32)
     functions = {"log": np.log, "pow": np.power, "floor": np.floor, "ceil": np.ceil, "LN2": np.log(2)}
-    found = eval(expr, {"__builtins__": {}}, functions | {"amax": amax.astype(np.float64)})
-    np.testing.assert_allclose(found, spec.scale_rule.scale(amax, spec.format), rtol=1e-6)
+    value = eval(expr, {"__builtins__": {}}, functions | {"amax": amax.astype(np.float64)})
+    np.testing.assert_allclose(value, spec.scale_rule.scale(amax, spec.format), rtol=1e-6)
 
 
 def test_histogram_bars_hold_every_entry_and_have_the_area_of_their_share() -> None:
@@ -120,19 +120,19 @@ def test_curves_ask_for_the_data_they_get(kind) -> None:
 
 def test_a_density_is_drawn_where_a_formula_is_known_and_is_that_of_the_drawn_entries() -> None:
     at = np.linspace(0.05, 3.0, 400)
-    known = {
+    kinds = {
         (kind, rest)
         for kind in RotationKind
         for rest in Rest
         if density(kind, rest, at, 16, 4.0, 1) is not None
     }
-    assert known == {
+    assert kinds == {
         (RotationKind.ORTHOGONAL, Rest.ZERO),
         (RotationKind.ORTHOGONAL, Rest.GAUSSIAN),
         (RotationKind.SIGNED_HADAMARD, Rest.GAUSSIAN),
     }
-    _, spread, turned = linear_parts(16, "gaussian", 1, 0)
-    for parts, kind in ((spread, RotationKind.SIGNED_HADAMARD), (turned, RotationKind.ORTHOGONAL)):
+    _, spread, rotated = linear_parts(16, "gaussian", 1, 0)
+    for parts, kind in ((spread, RotationKind.SIGNED_HADAMARD), (rotated, RotationKind.ORTHOGONAL)):
         entries = np.abs(parts[0] + 4.0 * parts[1])
         share = np.mean((entries > at[0]) & (entries < at[-1]))
         line = density(kind, Rest.GAUSSIAN, at, 16, 4.0, 1)

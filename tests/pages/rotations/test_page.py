@@ -31,8 +31,8 @@ def test_every_part_opens_with_a_picture_and_a_notice(open_app, part) -> None:
     assert len(at.get("vega_lite_chart")) == 1
     assert re.search(r"\*\*.*\d.*\*\*", notice(at))
     assert len(notice(at).split()) <= 25
-    opened = PRODUCT if part == "matmul" else {"rotations_show": part}
-    assert {key: at.session_state[key] for key in opened} == opened
+    address = PRODUCT if part == "matmul" else {"rotations_show": part}
+    assert {key: at.session_state[key] for key in address} == address
 
 
 @pytest.mark.parametrize("part", [*PARTS, "matmul"])

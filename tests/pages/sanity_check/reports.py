@@ -66,8 +66,8 @@ def _line(facts: Facts, group: Group, name: str, failed: Collection[str], share:
     reference = None
     if recipe in RECIPES and matmul in MATMULS:
         job = GemmJob(recipe=recipe, matmul=matmul, m=4096, n=4096, k=4096)
-        asked = (facts.gpu, recipe, matmul)
-        rows = (row for row in _shipped() if (row.machine.name, row.job.recipe, row.job.matmul) == asked)
+        key = (facts.gpu, recipe, matmul)
+        rows = (row for row in _shipped() if (row.machine.name, row.job.recipe, row.job.matmul) == key)
         row = next(rows, None)
         if row is not None:
             reference = reference_of(replace(row, job=job), row.us(Peer.OURS))

@@ -29,9 +29,9 @@ class Queue:
 
 @pytest.fixture
 def queue(monkeypatch) -> Queue:
-    made = Queue()
-    monkeypatch.setattr(gpu_queue, "workers", lambda: Workers(made, has_gpu=True))
-    return made
+    queue = Queue()
+    monkeypatch.setattr(gpu_queue, "workers", lambda: Workers(queue, has_gpu=True))
+    return queue
 
 
 def followed(history: History, queue: Queue, *states: State) -> None:
@@ -60,9 +60,9 @@ def test_an_end_before_the_end_keeps_the_lines_and_the_reason(queue, kind):
     (past,) = history.past()
     assert past.end == "The worker was ended."
     assert past.report.exit_code == 130
-    told = [line.detail for line in past.report.lines]
-    assert WAITING not in told
-    assert told.count(STOPPED) == len(WHOLE.lines) - 9
+    details = [line.detail for line in past.report.lines]
+    assert WAITING not in details
+    assert details.count(STOPPED) == len(WHOLE.lines) - 9
 
 
 @pytest.mark.parametrize(

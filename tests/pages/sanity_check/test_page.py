@@ -28,18 +28,18 @@ PAGE = "pages/sanity_check.py"
 @pytest.fixture(autouse=True)
 def workers(monkeypatch, gates):
     """Stand-in workers, taken for a GPU's."""
-    made = Workers(stand_in_queue(gates.argument), has_gpu=True)
-    monkeypatch.setattr(gpu_queue, "workers", lambda: made)
-    yield made
-    made.queue.close()
+    workers = Workers(stand_in_queue(gates.argument), has_gpu=True)
+    monkeypatch.setattr(gpu_queue, "workers", lambda: workers)
+    yield workers
+    workers.queue.close()
 
 
 @pytest.fixture(autouse=True)
 def history(monkeypatch) -> History:
     """A server on which nothing has been checked."""
-    made = History()
-    monkeypatch.setattr(sanity_history, "history", lambda: made)
-    return made
+    history = History()
+    monkeypatch.setattr(sanity_history, "history", lambda: history)
+    return history
 
 
 @pytest.fixture
@@ -98,11 +98,11 @@ def test_the_checklist_grows_while_the_check_runs_and_ends_in_a_verdict_and_a_wo
     run_until(at, is_quiet)
     assert notice(at) == f"{FINE}**2 pass**, 1 slow, 1 not supported."
     assert "copy: slow" in squares(at)
-    shown = texts(at)
-    assert "| :orange-badge[↓ slow] | copy |" in shown
-    assert "| :violet-badge[∅ not supported] | fp8 |" in shown
-    assert "| :green-badge[✓ pass] | rowwise fprop | 6,724 outputs. |" in shown
-    assert "- :violet-badge[∅ no] **Block-scaled MMA**: Not here." in shown
+    words = texts(at)
+    assert "| :orange-badge[↓ slow] | copy |" in words
+    assert "| :violet-badge[∅ not supported] | fp8 |" in words
+    assert "| :green-badge[✓ pass] | rowwise fprop | 6,724 outputs. |" in words
+    assert "- :violet-badge[∅ no] **Block-scaled MMA**: Not here." in words
     assert markdown(replace(REPORT, job=CheckJob())).rstrip() in [block.value for block in at.code]
     assert [button.proto.label for button in at.get("download_button")] == ["JSON", "Markdown"]
 
@@ -187,9 +187,9 @@ def test_a_check_that_ends_just_after_the_page_looked_is_shown(open_app, workers
     past = History.past
 
     def past_and_wait(self):
-        found = past(self)
+        checks = past(self)
         wait_for_ends(workers.queue, self._open)
-        return found
+        return checks
 
     monkeypatch.setattr(History, "past", past_and_wait)
     press(at, "Run")
@@ -213,18 +213,18 @@ def test_without_a_gpu_the_reason_stands_there_and_the_rest_can_be_run(open_app,
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("facts", "words"),
     [
         (INTERPRETED, "There is no NVIDIA GPU here: nvidia-smi lists none and torch finds none."),
         (NO_TORCH, "torch is not installed: pip install -r requirements.txt"),
     ],
     ids=["no GPU", "no torch"],
 )
-def test_a_report_without_a_gpu_says_why(open_app, history, facts, said):
+def test_a_report_without_a_gpu_says_why(open_app, history, facts, words):
     history.keep(Done(report(facts)))
     at = open_app(PAGE)
     assert not at.exception
-    assert said in texts(at).replace("\\", "")
+    assert words in texts(at).replace("\\", "")
     assert not at.get("vega_lite_chart")
     assert "What this GPU can do:" not in texts(at)
 

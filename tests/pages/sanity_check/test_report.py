@@ -22,9 +22,9 @@ def line(name: str, verdict: Verdict, detail: str = "As it is.", group: Group = 
 
 def test_every_line_is_in_the_details_with_its_verdict():
     whole = report(failed=["mxfp8 wgrad"], share=0.5)
-    shown = details(whole).splitlines()
+    lines = details(whole).splitlines()
     rows = {f"| {badge(one.verdict)} | {plain(one.name)} | {plain(one.detail)} |" for one in whole.lines}
-    assert rows == set(shown[2:])
+    assert rows == set(lines[2:])
 
 
 @pytest.mark.parametrize("ink", INKS.values(), ids=INKS)
@@ -69,6 +69,6 @@ def test_a_verdict_without_a_gpu_has_its_reason_once():
 
 
 def test_a_check_in_the_list_has_number_verdict_extent_and_date():
-    shown = label(Past(number=7, report=report(quick=True)))
+    words = label(Past(number=7, report=report(quick=True)))
     for part in ("7.", "✓", "FP8 works on this GPU", "quick", "2026-11-20 11\\:30 UTC"):
-        assert part in shown
+        assert part in words

@@ -89,8 +89,8 @@ def test_the_dot_chart_shows_both_errors_and_the_bias_only_where_there_is_one():
 
 def test_noise_wins_from_the_first_length_after_which_it_never_loses():
     assert first_win(ERRORS) == 8
-    swapped = DotErrors(terms=ERRORS.terms, nearest=ERRORS.stochastic, stochastic=ERRORS.nearest)
-    assert first_win(swapped) is None
+    other = DotErrors(terms=ERRORS.terms, nearest=ERRORS.stochastic, stochastic=ERRORS.nearest)
+    assert first_win(other) is None
 
 
 def test_the_mean_with_one_random_bit_is_half_way_from_the_middle_of_a_gap_on():

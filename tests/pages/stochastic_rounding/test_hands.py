@@ -29,19 +29,19 @@ def test_an_address_holds_the_pixels_of_its_picture():
 
 @pytest.mark.parametrize("grid", [Levels(2), Levels(5), FORMATS["e2m1"]], ids=["two", "five", "e2m1"])
 def test_coins_fall_on_the_values_around_the_pixel_and_their_mean_is_the_pixel(grid):
-    thrown = throws(0.3, grid, (0, 1, 2))
-    assert thrown.low < 0.3 < thrown.high
-    assert thrown.nearest in (thrown.low, thrown.high)
-    results = np.where(thrown.is_up, thrown.high, thrown.low)
-    assert np.allclose(thrown.means * np.arange(1, results.size + 1), np.cumsum(results))
-    assert abs(thrown.means[-1] - 0.3) < 4 * thrown.deviations[-1]
+    coins = throws(0.3, grid, (0, 1, 2))
+    assert coins.low < 0.3 < coins.high
+    assert coins.nearest in (coins.low, coins.high)
+    results = np.where(coins.is_up, coins.high, coins.low)
+    assert np.allclose(coins.means * np.arange(1, results.size + 1), np.cumsum(results))
+    assert abs(coins.means[-1] - 0.3) < 4 * coins.deviations[-1]
 
 
 def test_a_pixel_on_a_value_stays_there():
-    thrown = throws(1.0, Levels(2), (0,))
-    assert (thrown.low, thrown.high, thrown.nearest) == (1, 1, 1)
-    assert not thrown.is_up.any()
-    assert not thrown.deviations.any()
+    coins = throws(1.0, Levels(2), (0,))
+    assert (coins.low, coins.high, coins.nearest) == (1, 1, 1)
+    assert not coins.is_up.any()
+    assert not coins.deviations.any()
 
 
 @pytest.mark.parametrize(("recipe", "wide"), [("deepseek_v3", 128), ("mxfp8", 32)])
@@ -53,12 +53,12 @@ def test_a_bright_spot_changes_no_pixel_outside_its_tiles(recipe, wide):
     )
     with_spot = quantized(tensor, is_spot, operand)
     rows, columns = np.nonzero(is_spot)
-    touched = np.zeros(light.shape, bool)
+    near = np.zeros(light.shape, bool)
     for row, column in zip(rows, columns, strict=True):
-        touched[row, column // wide * wide : (column // wide + 1) * wide] = True
-    changed = with_spot.light != without.light
-    assert not (changed & ~touched).any()
-    assert (changed & touched & ~is_spot).any()
+        near[row, column // wide * wide : (column // wide + 1) * wide] = True
+    differs = with_spot.light != without.light
+    assert not (differs & ~near).any()
+    assert (differs & near & ~is_spot).any()
 
 
 def test_smaller_tiles_lose_less_to_a_bright_spot():
@@ -70,8 +70,8 @@ def test_smaller_tiles_lose_less_to_a_bright_spot():
 
 def test_a_map_of_scales_has_a_step_of_the_ramp_for_a_power_of_two():
     scales = np.array([[8.0, 4.0, 2.0**-20]], np.float32)
-    drawn = decoded(scale_map(scales.tobytes(), scales.shape, LIGHT.ramp))[0]
-    assert [f"#{bytes(color).hex()}" for color in drawn] == [LIGHT.ramp[-1], LIGHT.ramp[-2], LIGHT.ramp[0]]
+    pixels = decoded(scale_map(scales.tobytes(), scales.shape, LIGHT.ramp))[0]
+    assert [f"#{bytes(color).hex()}" for color in pixels] == [LIGHT.ramp[-1], LIGHT.ramp[-2], LIGHT.ramp[0]]
 
 
 def test_a_stroke_is_a_line_of_light_that_nearest_turns_black():

@@ -55,8 +55,8 @@ def test_the_figures_of_black_and_white_are_those_of_the_shipped_picture(open_ap
     light = to_light(np.asarray(Image.open(MYSTERY)))
     at = open_app(PAGE, beside="original")
     assert f"of {light.mean():.3g}." in notice(at)
-    kept = float(re.search(r"\*\*([\d.]+) of", notice(at))[1])
-    assert kept == pytest.approx(light.mean(), rel=0.02)
+    mean = float(re.search(r"\*\*([\d.]+) of", notice(at))[1])
+    assert mean == pytest.approx(light.mean(), rel=0.02)
 
 
 @pytest.mark.parametrize("elements", ELEMENTS.options)

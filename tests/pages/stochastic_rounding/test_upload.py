@@ -78,7 +78,7 @@ def test_a_large_picture_comes_down_to_the_mean_light_of_what_each_pixel_covers(
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "sentence"),
     [
         (b"", "no PNG or JPEG"),
         (b"hello" * 100, "no PNG or JPEG"),
@@ -97,8 +97,8 @@ def test_a_large_picture_comes_down_to_the_mean_light_of_what_each_pixel_covers(
     ],
     ids=range(14),
 )
-def test_what_cannot_be_used_is_refused_with_one_sentence(data, told):
-    with pytest.raises(ValueError, match=told) as refusal:
+def test_what_cannot_be_used_is_refused_with_one_sentence(data, sentence):
+    with pytest.raises(ValueError, match=sentence) as refusal:
         decode("x.png", data)
     assert str(refusal.value).count(".") <= 2
     assert len(str(refusal.value)) < 140
@@ -106,19 +106,19 @@ def test_what_cannot_be_used_is_refused_with_one_sentence(data, told):
 
 def chunks(file: bytes) -> list[bytes]:
     """The chunks of a PNG, each with its length and checksum."""
-    found, at = [], 8
+    parts, at = [], 8
     while at < len(file):
         end = at + 12 + int.from_bytes(file[at : at + 4])
-        found.append(file[at:end])
+        parts.append(file[at:end])
         at = end
-    return found
+    return parts
 
 
 def with_chunks(parts: list[bytes]) -> bytes:
     """A PNG of these chunks, whose checksums are made right."""
     bodies = [part[4:-4] for part in parts]
-    made = [struct.pack(">I", len(b) - 4) + b + struct.pack(">I", zlib.crc32(b)) for b in bodies]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(made)
+    chunks = [struct.pack(">I", len(b) - 4) + b + struct.pack(">I", zlib.crc32(b)) for b in bodies]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
 COLORS = Image.fromarray(GRAY).convert("RGB")
@@ -132,17 +132,17 @@ PNGS = {
 
 def with_one_byte_changed(n: int, seed: int = 0) -> list[bytes]:
     """PNGs whose chunks say something else with a right checksum, and JPEGs."""
-    draw, made = random.Random(seed), []
+    draw, files = random.Random(seed), []
     for _ in range(n):
         parts = chunks(draw.choice(list(PNGS.values())))
         which = draw.randrange(len(parts) - 1)
         part = bytearray(parts[which])
         part[draw.randrange(8, min(len(part) - 4, 40))] = draw.choice([0, 1, 3, 16, 255])
-        made.append(with_chunks([*parts[:which], bytes(part), *parts[which + 1 :]]))
+        files.append(with_chunks([*parts[:which], bytes(part), *parts[which + 1 :]]))
         jpeg = bytearray(saved(Image.fromarray(GRAY), "JPEG"))
         jpeg[draw.randrange(2, 300)] = draw.choice([0, 1, 127, 255])
-        made.append(bytes(jpeg))
-    return made
+        files.append(bytes(jpeg))
+    return files
 
 
 def refusal(data: bytes) -> str:
@@ -156,6 +156,6 @@ def refusal(data: bytes) -> str:
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_damaged_file_gives_a_picture_or_one_sentence():
-    told = [refusal(data) for data in with_one_byte_changed(30)]
-    assert [one for one in told if one and not one.startswith("This ")] == []
-    assert sum(map(bool, told)) >= 15
+    reasons = [refusal(data) for data in with_one_byte_changed(30)]
+    assert [one for one in reasons if one and not one.startswith("This ")] == []
+    assert sum(map(bool, reasons)) >= 15

@@ -76,12 +76,12 @@ def test_a_token_keeps_a_key_and_a_value_in_each_layer():
 
 
 def test_tokens_per_second_are_bandwidth_over_all_bytes():
-    chosen = {**DEFAULTS, "why_model": "llama31_8b", "why_batch": 4, "why_context": 10}
-    bf16, cache, both = steps({**chosen, "why_gpu": "h200_sxm"})
-    kept, weights = 4 * 1024 * 2 * 32 * 8 * 128, sourced().models["llama31_8b"].parameters
+    settings = {**DEFAULTS, "why_model": "llama31_8b", "why_batch": 4, "why_context": 10}
+    bf16, cache, both = steps({**settings, "why_gpu": "h200_sxm"})
+    numbers, weights = 4 * 1024 * 2 * 32 * 8 * 128, sourced().models["llama31_8b"].parameters
     memory = PEAK_RATES["H200 SXM"].memory_gb_s * 1e9
-    assert bf16.tokens_s == pytest.approx(4 * memory / (2 * weights + 2 * kept))
-    assert cache.tokens_s == pytest.approx(4 * memory / (2 * weights + kept))
+    assert bf16.tokens_s == pytest.approx(4 * memory / (2 * weights + 2 * numbers))
+    assert cache.tokens_s == pytest.approx(4 * memory / (2 * weights + numbers))
     assert both.tokens_s == pytest.approx(2 * bf16.tokens_s)
-    assert cache_share(chosen) == pytest.approx(kept / (weights + kept))
-    assert gains(chosen) == pytest.approx((cache.tokens_s / bf16.tokens_s, 2))
+    assert cache_share(settings) == pytest.approx(numbers / (weights + numbers))
+    assert gains(settings) == pytest.approx((cache.tokens_s / bf16.tokens_s, 2))

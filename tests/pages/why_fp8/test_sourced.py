@@ -11,8 +11,8 @@ from pages.why_fp8.sourced import Contents, sourced
 ENTRIES = {
     f"{part.name}-{number}": entry
     for part in fields(Contents)
-    for kept in [getattr(sourced(), part.name)]
-    for number, entry in enumerate(kept.values() if isinstance(kept, dict) else kept)
+    for entries in [getattr(sourced(), part.name)]
+    for number, entry in enumerate(entries.values() if isinstance(entries, dict) else entries)
 }
 BILLIONS = {"llama31_8b": 8.0, "llama31_70b": 70.6, "llama2_7b": 6.7}  # weights as their authors round them
 
@@ -32,8 +32,8 @@ def test_a_models_sizes_make_its_published_number_of_weights(name):
 
 
 def test_every_part_with_work_is_counted_and_every_count_has_a_part():
-    named = [part.work for part in sourced().parts if part.work]
-    assert sorted(named) == sorted(operations(next(iter(sourced().models.values())), 1024))
+    works = [part.work for part in sourced().parts if part.work]
+    assert sorted(works) == sorted(operations(next(iter(sourced().models.values())), 1024))
     assert {part.format for part in sourced().parts} == {"fp8", "bf16", "fp32"}
 
 
