@@ -1,4 +1,4 @@
-"""What a visitor without the token sees: what a class is, how to join it, and the field for the token."""
+"""The view of a visitor without the token: the class, how to join it, the field for the token."""
 
 from html import escape
 
@@ -32,7 +32,12 @@ def draw_door() -> None:
     draw_notice(IDEA)
     row = stage().container(horizontal=True, gap="large")
     with row.container(width=320):
-        draw_join(pixels=260)
+        url, doubt = class_link("")
+        st.html(qr_html(url, 260))
+        st.markdown("**Join:** scan this, or type the address.")
+        st.code(url, language=None, wrap_lines=True)
+        if doubt:
+            st.caption(doubt)
     with row.container(width=360):
         st.header("Teacher", anchor=False)
         with st.form("class_door", border=False, enter_to_submit=True):
@@ -54,19 +59,10 @@ def _enter() -> None:
         store().open(True)
 
 
-def draw_join(pixels: int) -> None:
-    url, doubt = class_link("")
-    st.html(qr_html(url, pixels))
-    st.markdown("**Join:** scan this, or type the address.")
-    st.code(url, language=None, wrap_lines=True)
-    if doubt:
-        st.caption(doubt)
-
-
-def draw_corner(typed: str, pixels: int = 100) -> None:
-    url, doubt = class_link(typed)
+def draw_corner(link: str) -> None:
+    url, doubt = class_link(link)
     words = f"<span><b>Join</b><br>{escape(without_scheme(url))}</span>"
     with st.container(key="class_join"):
-        st.html(f'<div class="class-join">{words}{qr_html(url, pixels)}</div>')
+        st.html(f'<div class="class-join">{words}{qr_html(url, 100)}</div>')
     if doubt:
         warning_place().warning(doubt)

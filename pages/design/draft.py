@@ -104,16 +104,16 @@ class Draft:
 @lru_cache(maxsize=256)
 def draft_of(line: str, begin: str) -> Draft:
     """The draft of a line; of the recipe `begin` where the line is empty or unreadable."""
-    if not line:
-        return _of(own_data(RECIPES[begin]))
-    try:
-        data = from_line(line)
-        _, report = checked(data)
-        if report.wrong:
-            raise ValueError("; ".join(report.wrong))
-    except ValueError as error:
-        return _of(own_data(RECIPES[begin]), unread=str(error))
-    return _of(data)
+    unread = ""
+    if line:
+        try:
+            data = from_line(line)
+            unread = "; ".join(checked(data)[1].wrong)
+        except ValueError as error:
+            unread = str(error)
+        if not unread:
+            return _of(data)
+    return _of(to_plain(RECIPES[begin]) | {"title": OWN_TITLE, "source": "", "remark": ""}, unread)
 
 
 def _of(data: Plain, unread: str = "") -> Draft:
@@ -126,12 +126,6 @@ def _of(data: Plain, unread: str = "") -> Draft:
         refusals=tuple(report.refused),
         unread=unread,
     )
-
-
-def own_data(recipe: Recipe) -> Plain:
-    data = to_plain(recipe)
-    words = {"name": OWN_NAME, "title": OWN_TITLE, "family": Family.OWN.value, "source": "", "remark": ""}
-    return data | words
 
 
 def in_words(clause: str) -> str:

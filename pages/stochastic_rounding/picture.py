@@ -193,10 +193,6 @@ def blurred(name: tuple[str | int, ...], _picture: Picture, sigma: int) -> str:
 _OWN, _PROBLEM, _UPLOAD = "_own_picture", "_own_picture_problem", "_own_picture_upload"
 
 
-def picture_here() -> GrayPicture:
-    return st.session_state.get(_OWN) or mystery()
-
-
 PAINT, BRUSH = 0.45, 9  # the light of the brush, dark enough to turn black to nearest, and its pixels across
 _BRUSH_GRAY = f"rgb({to_bytes(np.full(3, PAINT)).tolist()})".replace("[", "").replace("]", "")
 
@@ -218,13 +214,18 @@ def painted(picture: GrayPicture, strokes: str) -> GrayPicture:
     return replace(picture, light=light, digest=f"{picture.digest} {strokes}")
 
 
+def picture_here(controls: Controls) -> GrayPicture:
+    """The reader's own picture or the mystery, under the reader's strokes."""
+    return painted(st.session_state.get(_OWN) or mystery(), controls.value(STROKES))
+
+
 def show(controls: Controls) -> None:
     beside = controls.draw(BESIDE, here().control)
     pixels = controls.draw(PIXELS)
     if pixels == LEVELS_OF_GRAY:
         controls.draw(LEVELS)
     sigma, levels = controls.draw(BLUR), controls.value(LEVELS)
-    picture = painted(picture_here(), controls.value(STROKES))
+    picture = picture_here(controls)
     name = picture.digest, pixels, levels, controls.draw(SEED)
     nearest = rounded(picture.digest, picture.light, pixels, levels)
     noisy = rounded(picture.digest, picture.light, *name[1:])

@@ -18,8 +18,8 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import page_ink
 from pages.kit.view import here
-from pages.stochastic_rounding.controls import ELEMENTS, FOUR_BITS, SPOT, STROKES
-from pages.stochastic_rounding.picture import draw_upload, painted, picture_here
+from pages.stochastic_rounding.controls import ELEMENTS, FOUR_BITS, SPOT
+from pages.stochastic_rounding.picture import draw_upload, picture_here
 from pages.stochastic_rounding.wipe import Panel, draw_wipe, image_address, pixel_of
 
 # Recipes, and the tile of x in their Fprop.
@@ -106,7 +106,7 @@ def scale_map(scales: bytes, shape: tuple[int, int], ramp: tuple[str, ...]) -> s
 
 def show(controls: Controls) -> None:
     elements = controls.draw(ELEMENTS, here().control)
-    times, picture = controls.draw(SPOT), painted(picture_here(), controls.value(STROKES))
+    times, picture = controls.draw(SPOT), picture_here(controls)
     shape = picture.light.shape
     pixel = pixel_of(controls, shape)
     original, by_recipe = pictures(picture.digest, picture.light, pixel, times, elements)

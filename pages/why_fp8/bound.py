@@ -138,7 +138,7 @@ def notices(gpu: str, in_: int, out: int) -> dict[float, str]:
 
 
 def notice(settings: Mapping[str, Value]) -> str:
-    every, times = bounds_of(settings), gain(settings, Rate.FP8)
+    every, times = bounds_of(settings), gain(settings)
     limit = every[Rate.BF16].limit
     who = "memory is" if limit == MEMORY else f"the {limit} are"
     start = f"With {count(layer_of(settings).tokens, 'token')}, {who} the limit."
@@ -151,9 +151,9 @@ def bounds_of(settings: Mapping[str, Value]) -> dict[Rate, Bound]:
     return bounds(card(settings[GPU.key]), layer_of(settings))
 
 
-def gain(settings: Mapping[str, Value], rate: Rate) -> float | None:
+def gain(settings: Mapping[str, Value]) -> float | None:
     every = bounds_of(settings)
-    return every[Rate.BF16].us / every[rate].us if rate in every else None
+    return every[Rate.BF16].us / every[Rate.FP8].us if Rate.FP8 in every else None
 
 
 def turn(settings: Mapping[str, Value], rate: Rate = Rate.BF16) -> int:

@@ -37,7 +37,7 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "arithmetic_us": _us("arithmetic_us"),
     "turn_tokens": turn,
     "tokens": lambda settings: 1 << settings[TOKENS.key],
-    "fp8_gain": lambda settings: gain(settings, Rate.FP8) or 1.0,
+    "fp8_gain": lambda settings: gain(settings) or 1.0,
     "token_kib": lambda settings: memory.token_bytes(model_of(settings), memory.BF16) / 1024,
     "cache_share": memory.cache_share,
     "cache_gain": lambda settings: memory.gains(settings)[0],

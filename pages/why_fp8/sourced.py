@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-import streamlit as st
-
 from kernels.paths import TOP
 from pages.kit.origins import Sourced
 from pages.kit.widgets import Place
@@ -104,6 +102,6 @@ def links(entries: Iterable[Sourced]) -> str:
     return "; ".join(dict.fromkeys(entry.link for entry in entries))
 
 
-def draw_sources(links: str, place: Place | None = None) -> None:
+def draw_sources(links: str, place: Place) -> None:
     """Draw links in small letters: in a caption's paler ones, links are hard to read."""
-    (st if place is None else place).markdown(f":small[Sources: {links}.]")
+    place.markdown(f":small[Sources: {links}.]")

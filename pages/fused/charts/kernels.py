@@ -180,7 +180,6 @@ def _words(tracks: alt.Chart, ink: Ink) -> list[alt.Chart]:
 WAY = "way"
 SUMS, ENDS = "sums", "ends"
 LETTERS = 18  # pixels that the words above a bar add to the height of its line
-_FONT, _GAP = 13, 9
 _SWITCH_BAR, _SWITCH_AROUND, _LINE = 24, 64, 32 + LETTERS
 
 
@@ -227,12 +226,14 @@ def _switch(
     ends = alt.Chart(alt.NamedData(ENDS)).encode(x=alt.X("end:Q", scale=times))
     is_now, is_before = f"datum.lane === {WAY}", f"datum.next === {WAY}"
     sums = alt.Chart(alt.NamedData(SUMS)).transform_filter(is_now).encode(y=y)
+    above = -_SWITCH_BAR / 2 - 9
+    words = sums.mark_text(align="left", baseline="middle", dy=above, fontSize=13, color=ink.text, clip=False)
     chart = alt.layer(
         kernels.transform_filter(is_before).mark_bar(size=_SWITCH_BAR, opacity=0.3),
         kernels.transform_filter(is_now).mark_bar(size=_SWITCH_BAR - 8).encode(tooltip=_tooltip()),
         ends.transform_filter(is_before).mark_rule(color=ink.soft, strokeWidth=1.5, strokeDash=[4, 3]),
         ends.transform_filter(is_now).mark_rule(color=ink.text, strokeWidth=2),
-        words_above(sums, _SWITCH_BAR, ink),
+        words.encode(x=alt.value(0), text=f"{WORDS}:N"),
     )
     return dressed(chart.add_params(way).properties(height=number("height", 300)), ink)
 
@@ -306,11 +307,3 @@ def _ratios(ink: Ink) -> alt.LayerChart:
         *names(bars, y, ink),
     )
     return dressed(chart.properties(height=number("height", 400)), ink)
-
-
-def words_above(lines: alt.Chart, bar: float, ink: Ink) -> alt.Chart:
-    """The words of each line above its bar, which is `bar` pixels thick."""
-    mark = lines.mark_text(
-        align="left", baseline="middle", dy=-bar / 2 - _GAP, fontSize=_FONT, color=ink.text, clip=False
-    )
-    return mark.encode(x=alt.value(0), text=f"{WORDS}:N")
