@@ -13,7 +13,6 @@ from fp8core.accumulators import ACCUMULATORS, Accumulator, Step
 from fp8core.contraction import summed_stretches
 from fp8core.costs import CopyCost, bits_per_element, copy_cost, matmul_rescales
 from fp8core.experiments.designs import mean_bits, nearest_published
-from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, OPERANDS, LayerTensor, Side
 from fp8core.recipes import Copy, MatmulSpec, OperandSpec, Recipe
 from fp8core.recipes.text import OWN_NAME, own_recipe
@@ -33,8 +32,6 @@ from pages.kit.shell import page_ink
 from pages.kit.tables import grid, note
 from pages.kit.view import know
 
-_BF16 = FORMATS["bf16"]
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -51,16 +48,16 @@ def verdict(spec: MatmulSpec, k: int) -> Verdict:
     operands = {side: operand for side in Side if (operand := spec.operand(side)) is not None}
     if not operands:
         return Verdict(True, "no scale", "Both operands stay bf16 and have no scale.")
-    names = {side: _BF16 if side not in operands else operands[side].format for side in Side}
-    if all(format_.name in unit.operands for format_ in names.values()):
+    names = {side: operands[side].format.name if side in operands else "bf16" for side in Side}
+    if set(names.values()) <= set(unit.operands):
         return _of_codes(spec, unit, k)
-    if _BF16.name in unit.operands:
+    if "bf16" in unit.operands:
         return _of_bf16(spec, operands)
-    side, format_ = next((s, f) for s, f in names.items() if f.name not in unit.operands)
+    side = next(side for side, name in names.items() if name not in unit.operands)
     return Verdict(
         False,
         "no such unit",
-        f"{unit.title} multiplies {', '.join(unit.operands)}, and {side.value} is {format_.name}. Take an "
+        f"{unit.title} multiplies {', '.join(unit.operands)}, and {side.value} is {names[side]}. Take an "
         "accumulation that has this format, or one of bf16, for which the codes are dequantized.",
     )
 
