@@ -71,8 +71,8 @@ def codes_array(what: str, codes: Any) -> NDArray[Any]:
 def one_length(**arrays: NDArray[Any]) -> int:
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) != 1 or len(next(iter(shapes))) != 1:
-        got = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items())
-        raise ValueError(f"these are arrays of shape [K] with one K, got {got}")
+        words = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items())
+        raise ValueError(f"these are arrays of shape [K] with one K, got {words}")
     return next(iter(shapes))[0]
 
 

@@ -186,8 +186,8 @@ def _noise(
     if random is None:
         raise ValueError("stochastic rounding needs random bits, uint8 in the shape of x, got none")
     if getattr(random, "dtype", None) != np.uint8 or random.shape != shape:
-        got = f"{random.dtype}{list(random.shape)}" if isinstance(random, np.ndarray) else repr(random)
-        raise ValueError(f"random bits are uint8{list(shape)}, got {got:.80}")
+        words = f"{random.dtype}{list(random.shape)}" if isinstance(random, np.ndarray) else repr(random)
+        raise ValueError(f"random bits are uint8{list(shape)}, got {words:.80}")
     return random / float(1 << RANDOM_BITS)
 
 

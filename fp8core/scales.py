@@ -189,20 +189,20 @@ class ScaleRule:
         """
         largest = _largest(element)
         if (outer_amax is None) == self.has_fitted_outer:
-            levels, got = ("two levels", "none") if self.has_fitted_outer else ("one level", "some")
-            raise ValueError(f"a rule of two levels takes the amax of outer tiles, got {got} for {levels}")
+            levels, what = ("two levels", "none") if self.has_fitted_outer else ("one level", "some")
+            raise ValueError(f"a rule of two levels takes the amax of outer tiles, got {what} for {levels}")
         amax = _amax(amax)
-        is_broken = ~np.isfinite(amax)
-        sound = np.maximum(np.where(is_broken, np.float32(0), amax), np.float32(self.amax_floor))
+        is_no_number = ~np.isfinite(amax)
+        sound = np.maximum(np.where(is_no_number, np.float32(0), amax), np.float32(self.amax_floor))
         if outer_amax is not None:
             outer_amax = _amax(outer_amax)
-            is_broken |= ~np.isfinite(outer_amax)
-            scale = self._inner(sound, np.where(is_broken, np.float32(0), outer_amax), element)
+            is_no_number |= ~np.isfinite(outer_amax)
+            scale = self._inner(sound, np.where(is_no_number, np.float32(0), outer_amax), element)
         elif self.fit is Fit.NEAREST:
             scale = self._divided(sound, self.target or largest)
         else:
             scale = self._power_of_two(sound, element)
-        return np.where(is_broken, np.float32(np.nan), scale)
+        return np.where(is_no_number, np.float32(np.nan), scale)
 
     def outer_scale(self, outer_amax: ArrayLike, element: Format) -> NDArray[np.float32]:
         """float32, shape of outer_amax: outer scales; NaN for a broken tile.
@@ -214,9 +214,9 @@ class ScaleRule:
         amax = _amax(outer_amax)
         if self.outer.constant is not None:
             return np.full(amax.shape, self.outer.constant, np.float32)
-        is_broken = ~np.isfinite(amax)
-        outer = np.float32(1) / self._enc(np.where(is_broken, np.float32(0), amax), element)
-        return np.where(is_broken, np.float32(np.nan), outer)
+        is_no_number = ~np.isfinite(amax)
+        outer = np.float32(1) / self._enc(np.where(is_no_number, np.float32(0), amax), element)
+        return np.where(is_no_number, np.float32(np.nan), outer)
 
     def outer_reach(self, element: Format) -> np.float32:
         """Number that an outer tile's amax is brought to. Raises ValueError for one level."""

@@ -94,14 +94,14 @@ def _whole_chances(fraction: ArrayLike, bits: int, debias: Debias) -> NDArray[np
     fraction = reals("a fraction", fraction).astype(np.float64, copy=False)
     if fraction.size and not (fraction.min() >= 0 and fraction.max() < 1):
         raise ValueError(f"a fraction lies in [0, 1), got {fraction.min()} to {fraction.max()}")
-    scaled = fraction * float(1 << bits)
+    chance = fraction * float(1 << bits)
     match instance("debias", debias, Debias):
         case Debias.TRUNCATE:
-            return np.floor(scaled)
+            return np.floor(chance)
         case Debias.HALF_UP:
-            return np.floor(scaled + 0.5)
+            return np.floor(chance + 0.5)
         case Debias.NEAREST_EVEN:
-            return np.rint(scaled)
+            return np.rint(chance)
 
 
 def nearest_of(format_: Format, x: NDArray[np.float64], around: Neighbors) -> NDArray[np.float64]:

@@ -162,20 +162,22 @@ class _Limits:
         bits = max(f.mantissa_bits if isinstance(f, FloatFormat) else 0 for formats in pair for f in formats)
         finest = math.prod(min(f.min_subnormal for f in formats) for formats in pair)
         largest = math.prod(max(f.max for f in formats) for formats in pair)
-        slack, scaled = 2.0**bits, unit.step is Step.SCALED_GROUPS
-        is_exact = not scaled and all(isinstance(format_, FloatFormat) for format_ in (a_format, b_format))
+        slack, has_scales = 2.0**bits, unit.step is Step.SCALED_GROUPS
+        is_exact = not has_scales and all(
+            isinstance(format_, FloatFormat) for format_ in (a_format, b_format)
+        )
         floor = max(unit.out.min_normal, 2.0**unit.zero_exponent)
-        underflows = scaled or finest < max(unit.out.min_subnormal, floor * 2.0**-unit.fraction_bits)
+        underflows = has_scales or finest < max(unit.out.min_subnormal, floor * 2.0**-unit.fraction_bits)
         flushes = unit.step is Step.FLUSHED_PAIRS
         return cls(
             lowest=tuple(f.min_normal for (f,) in pair) if is_exact else None,
-            slack=_SCALED_SLACK if scaled else slack,
+            slack=_SCALED_SLACK if has_scales else slack,
             floor=floor if underflows else 0.0,
             least=unit.out.min_subnormal if underflows else 0.0,
             normal=tuple(max(f.min_normal for f in formats) if flushes else 0.0 for formats in pair),
             flush=(2 * unit.fused_products + 1) * unit.out.min_normal if flushes and underflows else 0.0,
             top=unit.out.max,
-            may_overflow=scaled or largest > unit.out.max / _LONGEST_K,
+            may_overflow=has_scales or largest > unit.out.max / _LONGEST_K,
         )
 
     def aligned(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:

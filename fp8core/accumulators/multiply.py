@@ -154,9 +154,9 @@ def _check(
         raise ValueError(f"{accumulator.title} {verb} group scales")
     if scales is not None:
         groups = -(-a.shape[1] // scales.size)
-        need, got = [(x.shape[0], groups) for x in (a, b)], [scales.a.shape, scales.b.shape]
-        if got != need:
+        need, shapes = [(x.shape[0], groups) for x in (a, b)], [scales.a.shape, scales.b.shape]
+        if shapes != need:
             raise ValueError(
                 f"{accumulator.title}, one scale for {scales.size} products: scales are {need[0]} and "
-                f"{need[1]}, got {got[0]} and {got[1]}"
+                f"{need[1]}, got {shapes[0]} and {shapes[1]}"
             )

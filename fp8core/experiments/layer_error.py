@@ -54,18 +54,18 @@ def layer_errors(
     values: dict[object, NDArray[np.floating]] = {}
     errors = {}
     for name, matmul in MATMULS.items():
-        read = {}
+        operands = {}
         for place, side in enumerate(Side):
             tensor, operand = matmul.operand(side), recipe.operand(matmul, side)
             if operand is None:
-                read[side] = tensors[tensor]
+                operands[side] = tensors[tensor]
                 continue
             own_seed = len(Side) * (len(MATMULS) * seed + list(MATMULS).index(name)) + place
             key = tensor, operand, own_seed if operand.spec.is_random else 0
             if key not in values:
                 values[key] = read_back(tensors[tensor], operand, own_seed).values
-            read[side] = values[key]
-        errors[name] = result_error(product(matmul, read), exact[name])
+            operands[side] = values[key]
+        errors[name] = result_error(product(matmul, operands), exact[name])
     return errors
 
 

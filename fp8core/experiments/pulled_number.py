@@ -122,6 +122,6 @@ def _rounded(
     if not is_scaled:
         codes = spec.format.encode(x).astype(np.uint8)
         return spec.format.decode(codes), codes, np.ones(len(x))
-    rounded = quantize(x, Operand(spec=replace(spec, tile=_ROW), k_is_rows=False))
-    scale = rounded.scale.astype(np.float64)
-    return spec.format.decode(rounded.codes) * scale, rounded.codes, scale[:, 0]
+    tensor = quantize(x, Operand(spec=replace(spec, tile=_ROW), k_is_rows=False))
+    scale = tensor.scale.astype(np.float64)
+    return spec.format.decode(tensor.codes) * scale, tensor.codes, scale[:, 0]

@@ -68,8 +68,8 @@ def read_checkpoint(w: NDArray[np.float32], reading: Reading) -> NDArray[np.floa
             return quantized_values(checkpoint.astype(np.float32), _operand(ROUNDED))[0]
         case Reading.CODES_KEPT:
             mantissa, exponent = np.frexp(scale.astype(np.float64))
-            rounded = np.ldexp(1.0, exponent - (mantissa == 0.5))
-            return checkpoint * _grid(w.shape).expand(rounded / scale)
+            power = np.ldexp(1.0, exponent - (mantissa == 0.5))
+            return checkpoint * _grid(w.shape).expand(power / scale)
         case Reading.FROM_START:
             return quantized_values(w, _operand(ROUNDED))[0]
 
@@ -86,20 +86,20 @@ def checkpoint_errors(w: NDArray[np.float32], x: NDArray[np.float32]) -> tuple[C
     grid = _grid(w.shape)
     errors = []
     for reading in Reading:
-        read = read_checkpoint(w, reading)
+        values = read_checkpoint(w, reading)
         energy = tile_sums(checkpoint**2, grid)
         growth = np.divide(
-            tile_sums(read * checkpoint, grid), energy, out=np.ones_like(energy), where=energy > 0
+            tile_sums(values * checkpoint, grid), energy, out=np.ones_like(energy), where=energy > 0
         )
         errors.append(
             CheckpointError(
                 reading=reading,
-                weight=rel_err(read, exact),
-                checkpoint=rel_err(read, checkpoint),
-                result=rel_err(wide @ read.T, truth),
+                weight=rel_err(values, exact),
+                checkpoint=rel_err(values, checkpoint),
+                result=rel_err(wide @ values.T, truth),
                 block_growth=float(growth.mean()),
-                changed=float(np.mean(read != checkpoint)),
-                blocks=np.sqrt(tile_sums((read - exact) ** 2, grid) / tile_sums(exact**2, grid)),
+                changed=float(np.mean(values != checkpoint)),
+                blocks=np.sqrt(tile_sums((values - exact) ** 2, grid) / tile_sums(exact**2, grid)),
             )
         )
     return tuple(errors)

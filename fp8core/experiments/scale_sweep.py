@@ -102,12 +102,12 @@ class _Side:
         first, last = np.searchsorted(sizes, [surely_zero, surely_beyond])
         quotients = sizes[first:last] / scale
         # Rounding keeps the order: zeros come first, then the numbers within the range.
-        rounded = self._sign * format_.rounded(self._sign * quotients)
-        zeros = int(np.searchsorted(rounded, 0.0, side="right"))
+        steps = self._sign * format_.rounded(self._sign * quotients)
+        zeros = int(np.searchsorted(steps, 0.0, side="right"))
         within = quotients.size - int(np.count_nonzero(format_.rounds_beyond(self._sign * quotients[zeros:])))
-        rounded *= scale
-        rounded -= sizes[first:last]
-        between, over = rounded[zeros:within], rounded[within:]
+        steps *= scale
+        steps -= sizes[first:last]
+        between, over = steps[zeros:within], steps[within:]
         beyond = sizes[last:] - self._largest * scale
         return (
             float(over @ over + beyond @ beyond),

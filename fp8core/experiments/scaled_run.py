@@ -76,11 +76,11 @@ def _descend(
             losses.append((error**2).mean(axis=1) / 2)
             step = error @ x / SAMPLES
             if format_:
-                scaled = step * scale
-                rounded = format_.decode(format_.encode(scaled, overflow=overflow))
-                zeros += ((rounded == 0) & (step != 0)).mean(axis=1)
-                beyond += (np.abs(scaled) > format_.max).mean(axis=1)
-                step = rounded / scale
+                numbers = step * scale
+                values = format_.decode(format_.encode(numbers, overflow=overflow))
+                zeros += ((values == 0) & (step != 0)).mean(axis=1)
+                beyond += (np.abs(numbers) > format_.max).mean(axis=1)
+                step = values / scale
             w = w - rate * step
         losses.append(((w @ x.T - targets) ** 2).mean(axis=1) / 2)
     return np.array(losses).T, zeros / STEPS, beyond / STEPS

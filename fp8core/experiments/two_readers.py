@@ -75,5 +75,5 @@ def _reader(recipe: Recipe, matmul: Matmul) -> Operand | None:
 def _values_read(w: NDArray[np.float32], operand: Operand | None, seed: int) -> NDArray[np.float64]:
     if operand is None:
         return w.astype(np.float64)
-    read = read_back(w, operand, seed)
-    return read.in_place(read.values)
+    tensor = read_back(w, operand, seed)
+    return tensor.in_place(tensor.values)

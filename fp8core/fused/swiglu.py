@@ -67,13 +67,13 @@ def sigmoid(g: ArrayLike) -> NDArray[np.float32]:
     """float32, shape of g, in the order above."""
     g = np.asarray(g, np.float32)
     c = np.fmin(np.fmax(g, -LIMIT), LIMIT)
-    shifted = multiply_add(c, MINUS_LOG2_E, WHOLE)
-    fraction = multiply_add(c, MINUS_LOG2_E, -(shifted - WHOLE))
+    m = multiply_add(c, MINUS_LOG2_E, WHOLE)
+    fraction = multiply_add(c, MINUS_LOG2_E, -(m - WHOLE))
     power = np.full_like(fraction, POWERS[-1])
     for factor in (*POWERS[-2::-1], np.float32(1)):
         power = multiply_add(power, fraction, factor)
     # The bits of WHOLE that do not fall off on the left are zero.
-    exponential = (power.view(np.uint32) + (shifted.view(np.uint32) << np.uint32(_MANTISSA))).view(np.float32)
+    exponential = (power.view(np.uint32) + (m.view(np.uint32) << np.uint32(_MANTISSA))).view(np.float32)
     return np.float32(1) / (np.float32(1) + exponential)
 
 

@@ -129,11 +129,11 @@ def _operand(part: str, operands: dict[str, Plain]) -> Plain:
         key, _, text = option.partition("-")
         if key not in places:
             raise ValueError(f"an operand's options are {', '.join(places)}, got {described(option)}")
-        place, name, read = places[key]
+        place, name, reader = places[key]
         if key in keys:
             raise ValueError(f"an option comes once, got {described(option)} after another")
         keys.add(key)
-        place[name] = read(text)
+        place[name] = reader(text)
         if place is outer:
             scale["outer"] = outer
     return operand

@@ -173,10 +173,11 @@ class Controls:
     def _complain(self) -> None:
         if not self._complaints or self._warning is None:
             return
-        listed = self._complaints[:_COMPLAINTS_SHOWN]
-        more = len(self._complaints) - len(listed)
+        more = len(self._complaints) - _COMPLAINTS_SHOWN
         self._warning.warning(
-            "Ignored from the link: " + "; ".join(listed) + (f"; and {more} more" if more else "") + "."
+            f"Ignored from the link: {'; '.join(self._complaints[:_COMPLAINTS_SHOWN])}"
+            + (f"; and {more} more" if more > 0 else "")
+            + "."
         )
 
     def _compare(self, control: Control[Any], value_now: object) -> None:

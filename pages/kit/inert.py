@@ -21,8 +21,8 @@ _LONGEST_QUOTED = 40
 def plain(text: str) -> str:
     """Escape `text` for one line of Markdown, without the folders of the server."""
     without_folders = _PATH.sub(_file_name, " ".join(text.split()))
-    joined = _FOUND_LATER.sub(_JOINER, _printable(without_folders))
-    escaped = _MARKUP.sub(r"\\\1", joined)
+    safe = _FOUND_LATER.sub(_JOINER, _printable(without_folders))
+    escaped = _MARKUP.sub(r"\\\1", safe)
     return _BLOCK_START.sub(r"\1\\", escaped)
 
 

@@ -34,10 +34,10 @@ def versions_words(versions: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"{name} {versions[name]}" for name in VERSIONS if name in versions)
 
 
-def origins_words(found: Iterable[RowOrigin]) -> str:
+def origins_words(origins: Iterable[RowOrigin]) -> str:
     """Each GPU with its versions once, then all days and commits of its rows."""
     by_place: dict[tuple[str, tuple[str, ...]], list[RowOrigin]] = {}
-    for one in found:
+    for one in origins:
         by_place.setdefault((one.place, one.versions), []).append(one)
     return "; ".join(_of_place(place, versions, rows) for (place, versions), rows in by_place.items())
 

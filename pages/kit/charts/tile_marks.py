@@ -52,8 +52,8 @@ def scale_domain(log2: NDArray[np.float64]) -> tuple[int, int]:
     """Powers of two around all scales, at least four apart: small differences look small."""
     logs = log2[~np.isnan(log2)]
     low, high = (math.floor(logs.min()), math.ceil(logs.max())) if logs.size else (0, 0)
-    missing = max(4 - (high - low), 0)
-    return low - missing // 2, high + (missing + 1) // 2
+    surplus = max(4 - (high - low), 0)
+    return low - surplus // 2, high + (surplus + 1) // 2
 
 
 def own_colors(scale: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -61,9 +61,9 @@ def bytes_text(number: int) -> str:
 
 def short(value: float, digits: int = 4) -> str:
     """Write `digits` significant digits, or all before the point, with a true minus sign."""
-    rounded = f"{value:.{digits}g}"
-    large = 10**digits <= abs(float(rounded)) and abs(value) < LARGEST_IN_FULL
-    return (f"{value:,.0f}" if large else rounded).replace("-", "−")
+    digits_text = f"{value:.{digits}g}"
+    large = 10**digits <= abs(float(digits_text)) and abs(value) < LARGEST_IN_FULL
+    return (f"{value:,.0f}" if large else digits_text).replace("-", "−")
 
 
 def percent_text(share: float, digits: int = 3) -> str:

@@ -245,16 +245,16 @@ class Store:
                 return self._connection.execute(statement, values).fetchall()
 
     def _leave_the_file(self, error: sqlite3.Error) -> None:
-        failed, self._connection = self._connection, _opened(_MEMORY)
+        file, self._connection = self._connection, _opened(_MEMORY)
         for table in _EVERY_TABLE:
             try:
-                rows = failed.execute(f"SELECT * FROM {table}").fetchall()
+                rows = file.execute(f"SELECT * FROM {table}").fetchall()
             except sqlite3.Error:
                 continue
             if rows:
                 places = ", ".join("?" * len(rows[0]))
                 self._connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({places})", rows)
-        failed.close()
+        file.close()
         self._complain(error)
 
     def _complain(self, error: sqlite3.Error) -> None:

@@ -52,9 +52,8 @@ def offered() -> tuple[GemmJob, ...]:
 
 def refusal(job: GemmJob, *, has_gpu: bool) -> str | None:
     """Reason why the job cannot run here, without asking a GPU; None if it can."""
-    missing = missing_package()
-    if missing is not None:
-        return f"This cannot run here: {missing.reason}."
+    if (fault := missing_package()) is not None:
+        return f"This cannot run here: {fault.reason}."
     if has_gpu and (reason := Allowance.of(os.environ).refusal(job)):
         return reason
     device = HOPPER if has_gpu else INTERPRETER

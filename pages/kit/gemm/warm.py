@@ -65,7 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     use_compiled(folder=options.into.resolve())
     parts = list(dict.fromkeys(codes(device)))
     with Bar("compiling") as bar, Precompile(cores(), device) as pool:
-        faults = pool.faults(parts, lambda done: bar.draw(done / len(parts), f"{done} of {len(parts)} parts"))
+        faults = pool.faults(
+            parts, lambda count: bar.draw(count / len(parts), f"{count} of {len(parts)} parts")
+        )
     wrong = sorted({fault for fault in faults if fault})
     for line in (f"{len(parts)} parts for {device.name} lie in {options.into}", *wrong):
         sys.stdout.write(f"{line}\n")

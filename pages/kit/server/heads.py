@@ -127,9 +127,9 @@ class _Rewriter:
 
     async def _finish(self, start: Scope) -> None:
         body = self._body.replace(_TITLE, self._head, 1)
-        grown = len(body) - len(self._body)
+        growth = len(body) - len(self._body)
         headers = [
-            (name, str(int(value) + grown).encode() if name == b"content-length" and body else value)
+            (name, str(int(value) + growth).encode() if name == b"content-length" and body else value)
             for name, value in start["headers"]
             if name not in (b"etag", b"last-modified")
         ]

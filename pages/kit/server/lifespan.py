@@ -130,8 +130,8 @@ async def read_every_page() -> None:
         message.rerun_script.page_script_hash = page
         message.rerun_script.context_info.color_scheme = "light"
         if section is not None and reader.sections is not None:
-            chosen = message.rerun_script.widget_states.widgets.add(id=reader.sections.id)
-            chosen.string_array_value.data.append(section)
+            widget = message.rerun_script.widget_states.widgets.add(id=reader.sections.id)
+            widget.string_array_value.data.append(section)
         reader.answered.clear()
         runtime.handle_backmsg(session, message)
         await asyncio.wait_for(reader.answered.wait(), PATIENCE_S)

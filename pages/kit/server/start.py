@@ -17,8 +17,8 @@ WILDCARDS = ("0.0.0.0", "::")
 def trouble(host: str, port: str) -> str | None:
     """Reason why no server can start at an address, with a remedy; None if one can."""
     if not re.fullmatch(r"[1-9][0-9]{0,4}", port, re.ASCII) or int(port) > HIGHEST:
-        needed = f"a whole number from 1 to {HIGHEST} is needed"
-        return f"PORT={port} is no port: {needed}. Try: make app PORT={USUAL}"
+        need = f"a whole number from 1 to {HIGHEST} is needed"
+        return f"PORT={port} is no port: {need}. Try: make app PORT={USUAL}"
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:

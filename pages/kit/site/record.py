@@ -181,14 +181,14 @@ def _parts(node: Any, modules: dict[str, Record], share: float = 1.0, slid: str 
     The site finds them by `key`, and the container of a chart's slider by `slid`.
     """
     for child in node.children.values():
-        sent, place = child.proto, {"key": _key(child), "slid": slid, "share": share}
+        proto, place = child.proto, {"key": _key(child), "slid": slid, "share": share}
         if child.type == "vega_lite_chart":
-            columns = {one.name: _columns(one.data.data) for one in sent.datasets}
-            spec = {name: value for name, value in json.loads(sent.spec).items() if name != "$schema"}
-            yield place | {"alt": sent.alt, "spec": spec, "columns": columns}
+            columns = {one.name: _columns(one.data.data) for one in proto.datasets}
+            spec = {name: value for name, value in json.loads(proto.spec).items() if name != "$schema"}
+            yield place | {"alt": proto.alt, "spec": spec, "columns": columns}
         elif child.type == "bidi_component":
-            modules[sent.component_name] = {"css": sent.css_content, "js": sent.js_content}
-            yield place | {"module": sent.component_name, "data": json.loads(sent.json)}
+            modules[proto.component_name] = {"css": proto.css_content, "js": proto.js_content}
+            yield place | {"module": proto.component_name, "data": json.loads(proto.json)}
         elif child.type == "image":
             yield _CARD
         elif hasattr(child, "children"):
