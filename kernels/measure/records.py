@@ -35,7 +35,7 @@ class BadLine:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept(Generic[T]):
+class Content(Generic[T]):
     rows: tuple[T, ...]
     bad: tuple[BadLine, ...]
 
@@ -56,7 +56,7 @@ class GpuFiles(Generic[T]):
     def path(self, folder: Path, gpu: str) -> Path:
         return folder / self.room / f"{slug(gpu)}.jsonl"
 
-    def read(self, folder: Path) -> Kept[T]:
+    def read(self, folder: Path) -> Content[T]:
         rows: list[T] = []
         bad: list[BadLine] = []
         for path in sorted((folder / self.room).glob("*.jsonl")):
@@ -71,7 +71,7 @@ class GpuFiles(Generic[T]):
                     rows.append(self.judge(from_data(self.kind, _object(line))))
                 except ValueError as error:
                     bad.append(BadLine(file=path.name, line=number, reason=str(error)))
-        return Kept(rows=tuple(rows), bad=tuple(bad))
+        return Content(rows=tuple(rows), bad=tuple(bad))
 
     def record(self, row: T, folder: Path) -> Path:
         """Append a measurement to its GPU's file. Raises what `judge` raises, and OSError."""

@@ -2,7 +2,8 @@
 
 - Recorded: the machine, date and commit of any row.
   - Measurement adds the times of contenders that took turns: Row (a GEMM), QuantizerRow, Ceilings.
-  - LayerRow (kernels.layer.timeline.row) adds one layer's step, kernel by kernel: no contenders.
+  - LayerRow (kernels.layer.timeline.row) adds one layer's step, kernel by kernel, without contenders.
+  - TrainRow (kernels.train.row) adds a training run.
 """
 
 from dataclasses import dataclass, field
