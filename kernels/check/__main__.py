@@ -131,11 +131,10 @@ def _parser() -> argparse.ArgumentParser:
         description=(__doc__ or "").split("\n")[0],
         epilog=(__doc__ or "").partition("\n\n")[2],
     )
-    parser.add_argument("--quick", action="store_true", help="Fprop only")
-    parser.add_argument(
-        "--device", type=int, metavar="N", help="one GPU, counted from 0, instead of all in turn"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("--quick", action="store_true", help="Fprop only")
+    add("--device", type=int, metavar="N", help="one GPU, counted from 0, instead of all in turn")
+    add(
         "--soak",
         type=int,
         nargs="?",
@@ -143,14 +142,14 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help=f"launch N random GEMMs and quantizers (default {CASES}) thousands of times each, instead",
     )
-    parser.add_argument("--seed", type=int, default=0, help="draws the cases of --soak (default 0)")
-    parser.add_argument(
+    add("--seed", type=int, default=0, help="draws the cases of --soak (default 0)")
+    add(
         "--minutes",
         type=int,
         metavar="N",
         help="go on with the cases of the next seed, a report a seed, until N minutes have passed",
     )
-    parser.add_argument(
+    add(
         "--processes",
         type=int,
         default=1,
@@ -158,7 +157,7 @@ def _parser() -> argparse.ArgumentParser:
         help="soak in N processes at once, on seeds of their own",
     )
     for name, what in (("--json", "JSON (Report in kernels/check/report.py)"), ("--markdown", "Markdown")):
-        parser.add_argument(
+        add(
             name,
             nargs="?",
             const=_STDOUT,

@@ -185,48 +185,37 @@ def matmuls_and_recipes(options: argparse.Namespace) -> tuple[Sequence[str], Seq
 
 
 def _add_gemm(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add_matmul(parser)
-    parser.add_argument(
-        "--shape", nargs=3, type=int, action="append", metavar=("M", "N", "K"), help="repeat for several"
-    )
+    add("--shape", nargs=3, type=int, action="append", metavar=("M", "N", "K"), help="repeat for several")
     for flag, what, shapes in (
         ("--shapes", "the standard set", STANDARD),
         ("--skinny", "few tokens", SKINNY),
     ):
-        parser.add_argument(flag, action="store_true", help=f"{what}: {'; '.join(map(shape_text, shapes))}")
-    parser.add_argument("--input", default=InputKind.GAUSSIAN.value, choices=[kind.value for kind in OFFERED])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--accumulation", default=Summation.RECIPE.value, choices=[kind.value for kind in Summation]
-    )
-    parser.add_argument(
-        "--accumulate", action="store_true", help="add the product into D where the matmul writes fp32"
-    )
-    parser.add_argument(
+        add(flag, action="store_true", help=f"{what}: {'; '.join(map(shape_text, shapes))}")
+    add("--input", default=InputKind.GAUSSIAN.value, choices=[kind.value for kind in OFFERED])
+    add("--seed", type=int, default=0)
+    add("--accumulation", default=Summation.RECIPE.value, choices=[kind.value for kind in Summation])
+    add("--accumulate", action="store_true", help="add the product into D where the matmul writes fp32")
+    add(
         "--cache",
         default=Cache.HOT.value,
         choices=[*(cache.value for cache in Cache), ALL],
         help="hot: back to back over rotated buffers; cold: the L2 flushed before each launch",
     )
-    parser.add_argument("--runs", type=int, help=f"rounds of each contender (default {GemmJob.runs})")
-    parser.add_argument(
-        "--turn-ms", type=int, help=f"a contender's turn in a round (default {GemmJob.turn_ms})"
-    )
-    parser.add_argument(
+    add("--runs", type=int, help=f"rounds of each contender (default {GemmJob.runs})")
+    add("--turn-ms", type=int, help=f"a contender's turn in a round (default {GemmJob.turn_ms})")
+    add(
         "--settle-ms",
         type=int,
         help="how long before a turn is timed: the clock still has to leave the last one's (default 0)",
     )
-    parser.add_argument(
+    add(
         "--sustained",
         action="store_true",
-        help="{runs} rounds of {turn_ms} ms turns, {settle_ms} ms late: the power limit shows".format(
-            **_SUSTAINED
-        ),
+        help="{} rounds of {} ms turns, {} ms late: the power limit shows".format(*_SUSTAINED.values()),
     )
-    parser.add_argument(
-        "--recorded", action="store_true", help="every GEMM of assets/bench/, timed as its row was"
-    )
+    add("--recorded", action="store_true", help="every GEMM of assets/bench/, timed as its row was")
 
 
 def gemm_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterator[GemmJob]:
@@ -314,10 +303,11 @@ _HEADER = ("way", "graph µs", "eager µs", "× bf16", "matmuls", "casts", "gaps
 
 
 def _add_layer(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     recipes = [*LAYER_RECIPES, ALL]
-    parser.add_argument("--recipe", nargs="+", default=["deepseek_v3"], choices=recipes, metavar="RECIPE")
-    parser.add_argument("--tokens", nargs="+", type=int, default=TOKENS, help="default: %(default)s")
-    parser.add_argument(
+    add("--recipe", nargs="+", default=["deepseek_v3"], choices=recipes, metavar="RECIPE")
+    add("--tokens", nargs="+", type=int, default=TOKENS, help="default: %(default)s")
+    add(
         "--shape",
         nargs=2,
         type=int,
@@ -325,11 +315,11 @@ def _add_layer(parser: argparse.ArgumentParser) -> None:
         metavar=("IN", "OUT"),
         help="features of the layer; OUT of an MLP are its hidden ones (default: %(default)s)",
     )
-    parser.add_argument("--layer", default=ALL, choices=[*(block.value for block in Block), ALL])
-    parser.add_argument("--way", nargs="+", default=[ALL], choices=[*(way.value for way in Way), ALL])
-    parser.add_argument("--runs", type=int, default=7, help="rounds of turns (default: %(default)s)")
-    parser.add_argument("--turn-ms", type=int, default=20, help="a way's turn (default: %(default)s)")
-    parser.add_argument("--kernels", action="store_true", help="a line for each kernel, too")
+    add("--layer", default=ALL, choices=[*(block.value for block in Block), ALL])
+    add("--way", nargs="+", default=[ALL], choices=[*(way.value for way in Way), ALL])
+    add("--runs", type=int, default=7, help="rounds of turns (default: %(default)s)")
+    add("--turn-ms", type=int, default=20, help="a way's turn (default: %(default)s)")
+    add("--kernels", action="store_true", help="a line for each kernel, too")
 
 
 def _layer_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterator[TimelineJob]:

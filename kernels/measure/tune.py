@@ -290,13 +290,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m kernels.measure tune", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument(
-        "--families", nargs="+", default=[], metavar="WORD", help="those with all these words: fast row·row"
-    )
-    parser.add_argument(
-        "--shapes", nargs="+", choices=SHAPES, default=[*SHAPES], metavar="NAME", help=", ".join(SHAPES)
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("--families", nargs="+", default=[], metavar="WORD", help="those with all these words: fast row·row")
+    add("--shapes", nargs="+", choices=SHAPES, default=[*SHAPES], metavar="NAME", help=", ".join(SHAPES))
+    add(
         "--variants",
         nargs="+",
         type=Variant,
@@ -306,9 +303,9 @@ def _parser() -> argparse.ArgumentParser:
         help="search these anew, the table's blocks of the others beside: "
         + ", ".join(variant.value for variant in Variant),
     )
-    parser.add_argument("--again", action="store_true", help="tune what was tuned today, too")
-    parser.add_argument("--workers", type=int, default=cores(), help="processes that compile")
-    parser.add_argument("--out", type=Path, help="the table; by default the shipped one of this GPU")
+    add("--again", action="store_true", help="tune what was tuned today, too")
+    add("--workers", type=int, default=cores(), help="processes that compile")
+    add("--out", type=Path, help="the table; by default the shipped one of this GPU")
     return parser
 
 
