@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from fp8core.recipes.compact import LONGEST, from_line, to_line
-from fp8core.recipes.plain import OWN_NAME, OWN_TITLE, from_plain, to_plain
+from fp8core.recipes.plain import OWN_NAME, from_plain, to_plain
 from fp8core.recipes.reading import described
 from fp8core.recipes.recipe import Family, Recipe
 
@@ -26,7 +26,6 @@ __all__ = [
 
 
 def to_json(recipe: Recipe) -> str:
-    """Recipe as JSON with every field."""
     return json.dumps(to_plain(recipe), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
@@ -54,7 +53,6 @@ def from_json(text: str | bytes) -> Recipe:
 
 
 def to_text(recipe: Recipe) -> str:
-    """Recipe as a short line for an address."""
     return to_line(to_plain(recipe))
 
 
@@ -63,28 +61,13 @@ def from_text(text: str) -> Recipe:
     return from_plain(from_line(text))
 
 
-def own_text(recipe: Recipe) -> str:
-    """The line of a recipe without its words: what a recipe of one's own has that begins as this one."""
-    data = to_plain(recipe)
-    return to_line(
-        data
-        | {"name": OWN_NAME, "title": OWN_TITLE}
-        | dict.fromkeys(("source", "remark"), "")
-        | {"family": Family.OWN.value}
-    )
-
-
 @lru_cache(maxsize=256)
 def own_recipe(text: str) -> Recipe:
-    """The recipe that a line writes, as the reader's own: it never passes for a published one.
-
-    Raises ValueError where `from_text` does.
-    """
+    """Recipe of a line as the reader's own, never as a published one. Raises ValueError."""
     return replace(from_text(text), name=OWN_NAME, family=Family.OWN)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Object without repeated fields."""
     data = dict(pairs)
     if len(data) != len(pairs):
         keys = [key for key, _ in pairs]
@@ -98,5 +81,5 @@ def _finite(text: str) -> float:
 
 
 def _whole(text: str) -> int | float:
-    """A whole number; one of too many digits counts as infinite."""
+    """Read a whole number; one of too many digits is infinite."""
     return int(text) if len(text) <= 20 else float("inf")

@@ -3,11 +3,13 @@
 import random
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.recipes import RECIPES, Family, MatmulSpec, OperandSpec, Recipe
-from fp8core.recipes.plain import ELEMENTS, OUTS, ROTATIONS, SCALES, Plain
+from fp8core.recipes.plain import ELEMENTS, OUTS, OWN_NAME, OWN_TITLE, ROTATIONS, SCALES, Plain
+from fp8core.recipes.text import to_text
 from fp8core.rotations import NVFP4_SIGNS, Rotation, RotationKind
 from fp8core.rounding import Rounding
 from fp8core.scales import NO_SEARCH, Fit, OuterScale, ScaleRule
@@ -143,3 +145,9 @@ def put(data: Plain, path: str, value: object) -> Plain:
         node = node[key]
     node[last] = value
     return changed
+
+
+def own_text(recipe: Recipe) -> str:
+    """Line of a recipe of one's own with these specs."""
+    own = replace(recipe, name=OWN_NAME, title=OWN_TITLE, family=Family.OWN, source="", remark="")
+    return to_text(own)

@@ -35,9 +35,10 @@ from fp8core.philox import random_bits
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES
 from fp8core.recipes.plain import to_plain
-from fp8core.recipes.text import from_text, own_text
+from fp8core.recipes.text import from_text
 from fp8core.rounding import Rounding
 from fp8core.tiles import TileGrid
+from tests.fp8core.random_recipes import own_text
 
 SHAPE = LayerShape(32, 64, 48)
 

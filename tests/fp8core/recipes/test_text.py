@@ -19,11 +19,10 @@ from fp8core.recipes.text import (
     from_json,
     from_text,
     own_recipe,
-    own_text,
     to_json,
     to_text,
 )
-from tests.fp8core.random_recipes import WRONG_VALUES, leaves, put, random_recipe
+from tests.fp8core.random_recipes import WRONG_VALUES, leaves, own_text, put, random_recipe
 
 by_recipe = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 RANDOM, MUTATED = 150, 150

@@ -11,7 +11,6 @@ from functools import partial
 import pytest
 
 from fp8core.recipes import RECIPES, Family
-from fp8core.recipes.text import own_text
 from kernels.gemm.tuned import Tuned
 from kernels.measure.jobs import GemmJob, Into
 from kernels.measure.machine import looked_up
@@ -19,6 +18,7 @@ from kernels.measure.records import GEMMS, BadLine, Records, read_records
 from kernels.measure.rows import Ceilings, Peer, Row
 from kernels.precompile import codes_of
 from kernels.typed import from_data, to_data
+from tests.fp8core.random_recipes import own_text
 from tests.kernels.gemm.tuned_rows import MEASUREMENT, SPLIT, row
 from tests.kernels.measure.made_up import CEILINGS, JOB, ROW
 

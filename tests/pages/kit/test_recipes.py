@@ -3,9 +3,9 @@
 import pytest
 
 from fp8core.recipes import RECIPES
-from fp8core.recipes.text import own_text
 from pages.kit.recipes import by_family
 from pages.kit.shared_controls import RECIPE
+from tests.fp8core.random_recipes import own_text
 from tests.pages.recipe_chooser import recipe_list
 
 PAGE = "pages/live_gemm.py"
