@@ -17,7 +17,7 @@ _WORD_BITS = np.iinfo(np.uint32).bits
 _LOW_WORD = np.iinfo(np.uint32).max
 _MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
 _KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
-_MAX_SEED = np.iinfo(np.int64).max
+MAX_SEED = np.iinfo(np.int64).max
 _BYTES = WORDS * np.dtype(np.uint32).itemsize
 
 
@@ -46,8 +46,8 @@ def philox(seed: int, counters: ArrayLike) -> NDArray[np.uint32]:
 
     Raises ValueError for a seed or counters out of range.
     """
-    seed = whole("a seed", seed, 0, _MAX_SEED)
-    counters = codes_of("philox's counters", _MAX_SEED.bit_length(), counters).astype(np.uint64)
+    seed = whole("a seed", seed, 0, MAX_SEED)
+    counters = codes_of("philox's counters", MAX_SEED.bit_length(), counters).astype(np.uint64)
     words = np.zeros((*counters.shape, WORDS), np.uint32)
     words[..., 0], words[..., 1] = counters & _LOW_WORD, counters >> _WORD_BITS
     return philox4x32(words, (seed & _LOW_WORD, seed >> _WORD_BITS))

@@ -37,6 +37,7 @@ _KNOWN = 4096
 _NICE = 10
 _LOOK_S, _PARENT_S = 0.1, 1.0
 _STDOUT, _STDERR = 1, 2
+_STOPPED = "it was stopped"
 
 Code = tuple[Any, ...]
 """A function of a module and its arguments. The call compiles, and returns why it cannot, or ""."""
@@ -131,6 +132,7 @@ class Precompile(AbstractContextManager["Precompile"]):
                 # `_fill` passes over its entry in a later queue once it has begun.
                 self._queues[rank].append(code)
             self._fill()
+            self._give_up()
         return compilation
 
     def faults(self, codes: Sequence[Code], tell: Callable[[int], None]) -> list[str]:
@@ -153,6 +155,7 @@ class Precompile(AbstractContextManager["Precompile"]):
         """Kill all processes, and return when they have ended."""
         with self._lock:
             self._is_open = False
+            self._give_up()
         self._pool.stop()
         self._pool.join()
 
@@ -170,6 +173,12 @@ class Precompile(AbstractContextManager["Precompile"]):
             future = self._pool.schedule(_call, args=(self._device, *code), timeout=self._longest_s)
             future.add_done_callback(partial(self._end, compilation))
 
+    def _give_up(self) -> None:
+        """Answer codes that a stopped pool never begins."""
+        for compilation in () if self._is_open else self._codes.values():
+            if not compilation.running() and not compilation.done():
+                compilation.set_result(_STOPPED)
+
     def _end(self, compilation: Compilation, future: "Future[object]") -> None:
         fault = self._fault(future)
         with self._lock:
@@ -182,7 +191,7 @@ class Precompile(AbstractContextManager["Precompile"]):
         try:
             error = future.exception()
         except CancelledError:
-            return "it was stopped"
+            return _STOPPED
         if error is None:
             return str(future.result() or "")
         if isinstance(error, ProcessExpired):

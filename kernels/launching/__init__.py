@@ -5,7 +5,7 @@ numbers in a tensor. So it runs once for each key: operands, shapes, strides and
 
     cache.py        launch lists by key; a call starts here
     tokens.py       keys
-    launch.py       functions for launchers, which record themselves: launch, empty, filled, operation, constant
+    launch.py       functions for launchers, which record themselves: launch, empty, filled, …
     trace.py        the record of a first call
     launch_list.py  the launches of a trace, repeated for other tensors
     parameters.py   a compiled kernel's parameters, as CUDA's driver takes them

@@ -7,7 +7,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fp8core.checks import whole
 from fp8core.fused.rms_norm import MOST_COLUMNS
+from fp8core.philox import MAX_SEED
 from fp8core.quantize import operand_of
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.tiles import WHOLE, TileGrid, TileShape
@@ -59,7 +61,7 @@ def quantize(
     x that requires grad while autograd is on; NoTriton; Unsupported for a spec without a kernel.
     """
     refuse_gradient("quantize", x=x)
-    seed = Scalar(seed) if isinstance(seed, int) else seed
+    seed = _seed(seed)
     scalars = (seed,) if isinstance(seed, Scalar) else ()
     tensors = tuple(each for each in (x, history, None if scalars else seed) if each is not None)
     if isinstance(grid, Operand):
@@ -79,7 +81,7 @@ def quantize(
                 turned = TileShape(operand.spec.tile.k, operand.spec.tile.mn)
                 operand = Operand(spec=replace(operand.spec, tile=turned), k_is_rows=k_is_rows)
             _check_tensor(x, operand, seed, grid.shape if isinstance(grid, TileGrid) else None)
-            _check_history([operand], history)
+            _check_history([operand], history, x)
             return quantize_one(x, operand, seed, history)
 
     return LAUNCHES.trace(key, tensors, scalars, run)
@@ -166,6 +168,12 @@ def rms_norm_quantize(
     return _copies(source, operands, seeds, history)
 
 
+def _seed(seed: "int | torch.Tensor | None") -> "Scalar | torch.Tensor | None":
+    if seed is None or hasattr(seed, "data_ptr"):
+        return seed
+    return Scalar(whole("a seed", seed, 0, MAX_SEED))
+
+
 def _tensor(x: "torch.Tensor", amax: "torch.Tensor | None" = None) -> Source:
     _check_dims(x)
     return Source(name="", x=x, rows=x.shape[0], columns=x.shape[1], amax=amax)
@@ -182,7 +190,7 @@ def _copies(
     seeds = (None,) * len(operands) if seeds is None else seeds
     if len(seeds) != len(operands):
         raise ValueError(f"each of {len(operands)} operands has a seed or None, got {len(seeds)}")
-    seeds = tuple(Scalar(each) if isinstance(each, int) else each for each in seeds)
+    seeds = tuple(map(_seed, seeds))
     scalars = tuple(each for each in seeds if isinstance(each, Scalar))
     stored = [each for each in seeds if each is not None and not isinstance(each, Scalar)]
     tensors = (*source.tensors, *([] if history is None else [history]), *stored)
@@ -198,7 +206,7 @@ def _copies(
     launches = LAUNCHES.get(key)
     if launches is not None:
         return launches(tensors, scalars)
-    _check_history(operands, history)
+    _check_history(operands, history, source.x)
     plan = None
     if source.name != "":
         plan = source.plan(operands) if source.x.numel() else None
@@ -314,10 +322,21 @@ def _check_dims(x: "torch.Tensor") -> None:
         raise ValueError(f"quantize takes a tensor [rows, columns], got {x.ndim} dims")
 
 
-def _check_history(operands: Sequence[Operand | None], history: "torch.Tensor | None") -> None:
-    if history is not None and not any(each and each.spec.scale_rule.history for each in operands):
+def _check_history(
+    operands: Sequence[Operand | None], history: "torch.Tensor | None", x: "torch.Tensor"
+) -> None:
+    import torch
+
+    if history is None:
+        return
+    if not any(each and each.spec.scale_rule.history for each in operands):
         rules = "this rule takes" if len(operands) == 1 else "these rules take"
         raise ValueError(f"{rules} the tensor's own amax, got a history")
+    if history.ndim != 1 or history.dtype != torch.float32 or history.device != x.device:
+        raise ValueError(
+            f"a history is float32[steps] on {x.device}, got {_name(history)} of {history.ndim} dims on "
+            f"{history.device}"
+        )
 
 
 def _check_matrix(name: str, x: "torch.Tensor") -> None:

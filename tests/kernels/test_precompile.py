@@ -147,6 +147,14 @@ def test_what_hangs_is_waited_for_a_while_and_ended(tmp_path):
     assert time.monotonic() - began < LONG_S / 4
 
 
+def test_codes_that_a_stopped_pool_has_not_begun_are_answered(tmp_path):
+    pool = Precompile(1, knows_device=False)
+    waiting = pool.submit(note, tmp_path, "a")
+    pool.stop()
+    later = pool.submit(note, tmp_path, "b")
+    assert [each.result(timeout=LONG_S) for each in (waiting, later)] == ["it was stopped"] * 2
+
+
 def test_a_code_that_does_not_end_is_ended_and_told(tmp_path):
     with Precompile(1, longest_s=1.0) as pool:
         faults = pool.faults([(note, tmp_path, "hang"), (note, tmp_path, "a")], lambda done: None)

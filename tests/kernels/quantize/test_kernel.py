@@ -89,6 +89,13 @@ def test_what_cannot_be_quantized_is_said_in_a_sentence():
         quantize(torch.zeros(4, 4, device=WHERE), grid, random)
     with pytest.raises(ValueError, match=r"a seed in memory is one int64 on .*, got 2 of int64 on"):
         quantize(torch.zeros(4, 4, device=WHERE), grid, random, seed=torch.zeros(2, dtype=torch.int64))
+    for seed in (-1, 2**63, 1.5, np.float32(3)):
+        with pytest.raises(ValueError, match=r"a seed is a whole number from 0 to \d+, got "):
+            quantize(torch.zeros(4, 4, device=WHERE), grid, random, seed=seed)
+    delayed = RECIPES["per_tensor_delayed"].operand(MATMULS["fprop"], Side.A)
+    for history in (torch.ones(2, 2, device=WHERE), torch.ones(2, dtype=torch.int32, device=WHERE)):
+        with pytest.raises(ValueError, match=r"a history is float32\[steps\] on .*, got .* of \d dims on"):
+            quantize(torch.zeros(4, 4, device=WHERE), delayed, history=history)
     for change, sentence in (
         ({"format": FORMATS["fp16"]}, "codes of 4, 6 and 8 bits with a sign, not fp16's of 16"),
         ({"format": FORMATS["e8m0"]}, "not e8m0's of 8 without a sign"),
@@ -101,7 +108,7 @@ def test_what_cannot_be_quantized_is_said_in_a_sentence():
 def test_a_seed_in_memory_draws_the_bits_of_the_number():
     operand = RECIPES["nvfp4"].operand(MATMULS["wgrad"], Side.A)
     x = torch.from_numpy(sample("gaussian", operand.stored((20, 70)))).to(WHERE)
-    for seed in (0, 1, 2**33 + 5):
+    for seed in (0, np.int64(1), 2**33 + 5):
         stored = torch.tensor([seed], device=WHERE)
         as_number, as_memory = (quantize(x, operand, seed=each).codes for each in (seed, stored))
         assert torch.equal(as_number, as_memory)
