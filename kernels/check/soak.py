@@ -184,7 +184,7 @@ def other_bits(run: Run, launches: int, device: Device) -> int:
     return int(wrong)
 
 
-def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run]:
+def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run | None]:
     import torch
 
     from kernels.check.products import multiply, product_line
@@ -200,7 +200,7 @@ def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run]:
         line = product_line(product, own.title, on)
         other = product.prediction.first_difference if product.prediction else ""
         if line.verdict is Verdict.FAIL or other or not product.repeats:
-            return f"{plan.title}: {other or line.detail}", _nothing
+            return f"{plan.title}: {other or line.detail}", None
         sets.append(Operands.normal(own, device).quantized())
     out = torch.empty((job.m, job.n), dtype=torch_dtype(spec.out), device=device.place)
     addend = normal((job.m, job.n), job.seed, device.place).to(out.dtype) if adds else None
@@ -213,7 +213,7 @@ def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run]:
     return "", run
 
 
-def _quantizer_runs(job: QuantizerJob, device: Device) -> tuple[str, Run]:
+def _quantizer_runs(job: QuantizerJob, device: Device) -> tuple[str, Run | None]:
     from kernels.check.quantizers import SAMPLES, compare
     from kernels.measure import quantizer as peers
     from kernels.quantize import QuantizedTensor
@@ -222,7 +222,7 @@ def _quantizer_runs(job: QuantizerJob, device: Device) -> tuple[str, Run]:
         for operand, sample in zip(job.operands, SAMPLES, strict=False):
             _, wrong, first = compare(operand, (job.rows, job.columns), sample, device)
             if wrong:
-                return f"{wrong:,} codes and scales differ from the reference. {first}.", _nothing
+                return f"{wrong:,} codes and scales differ from the reference. {first}.", None
     quantized, sets = peers.ours(job), [peers.drawn(job, number) for number in range(_SETS)]
 
     def run(number: int) -> "list[torch.Tensor]":
@@ -231,7 +231,3 @@ def _quantizer_runs(job: QuantizerJob, device: Device) -> tuple[str, Run]:
         return [tensor for part in parts if part is not None for tensor in part.tensors]
 
     return "", run
-
-
-def _nothing(number: int) -> "list[torch.Tensor]":
-    raise AssertionError(f"the first products were wrong, and set {number} is launched")

@@ -67,7 +67,7 @@ class Turns:
     """Matmuls that took turns: microseconds by name, bf16 among them; why others have none."""
 
     times: Mapping[str, float]
-    refused: Mapping[str, str]
+    refusals: Mapping[str, str]
     gauges: Gauges
 
 
@@ -143,7 +143,7 @@ def time_recipes(cases: Sequence[DistinctGemm], findings: Findings, device: Devi
     if not jobs:
         return
     turns = findings.turns.get(cases[0].matmul.name)
-    if turns is None or not jobs.keys() <= {*turns.times, *turns.refused}:
+    if turns is None or not jobs.keys() <= {*turns.times, *turns.refusals}:
         turns = take_turns(next(iter(jobs.values())), jobs, device, findings.uuid)
     rows = GEMMS.read(RECORDS).rows
     for name, job in jobs.items():
@@ -162,32 +162,32 @@ def take_turns(
 
     All share one clock, so their ratios are fair. `first` gives the shape of torch's operands.
     """
-    operands, refused = _operand_sets(first, device), {}
+    operands, refusals = _operand_sets(first, device), {}
     contenders = [Contender(TORCH_BF16, [bf16_peer(a, b, None) for a, b in operands])]
     if with_fp8:
         fp8 = [fp8_peer(a, b) for a, b in operands]
         if error := attempt(fp8[0], operands[0][0].device):
             reason = str(error).splitlines()[0]
-            refused[TORCH_FP8] = f"torch {torch.__version__} has no fp8 matmul here: {reason}"
+            refusals[TORCH_FP8] = f"torch {torch.__version__} has no fp8 matmul here: {reason}"
         else:
             contenders.append(Contender(TORCH_FP8, fp8))
     for name, job in jobs.items():
         plan = plan_gemm(job.spec, job.mnk, device, job.accumulation)
         if isinstance(plan, Unsupported):
-            refused[name] = plan.reason
+            refusals[name] = plan.reason
         else:
             buffers = Buffers.of(job, plan, Operands.normal(job, device), device)
             contenders.append(buffers.ours(plan, name))
     times, gauges = time_turns(contenders, uuid)
-    return Turns(times=times, refused=refused, gauges=gauges)
+    return Turns(times=times, refusals=refusals, gauges=gauges)
 
 
 def _matmul_line(
     name: str, peer: Peer, job: GemmJob, turns: Turns, rows: Iterable[Row], facts: Facts, device: Device
 ) -> Line:
     """The line of a matmul, recorded as `peer`, beside the bf16 of the same turns; or why it has no time."""
-    if name in turns.refused:
-        detail = turns.refused[name]
+    if name in turns.refusals:
+        detail = turns.refusals[name]
         return Line(name=name, group=Group.SPEED, verdict=Verdict.NOT_SUPPORTED, detail=detail)
     row, limits, is_bf16 = recorded_row(rows, facts.gpu, job), limits_of(device), peer is Peer.BF16
     rate, bf16 = (job.flop / turns.times[each] / 1e6 for each in (name, TORCH_BF16))
