@@ -140,7 +140,8 @@ def _operator_backward(
 
 def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Results:
     """The eager forward."""
-    if call.calls is not KERNELS and call.calls is not EMULATED:
+    is_cached = call.calls is KERNELS
+    if not (is_cached or (call.calls is EMULATED and _is_dropped())):
         return _computed(steps, call, x, weights)
     inputs = [x, *weights, *call.seeds]
     if call.w_copies is not NOTHING:
@@ -149,8 +150,10 @@ def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tens
     layouts = has_copies, *[layout(each) for each in inputs]
 
     def results(call: Call) -> Results:
+        if not is_cached:
+            return _computed(steps, call, x, weights)
         key = token(steps), call.needs_grad, layouts
-        return _cached(call, key, inputs, lambda: _computed(steps, call, x, weights))
+        return _cached(key, inputs, lambda: _computed(steps, call, x, weights))
 
     if not _is_dropped():
         return results(call)
@@ -192,14 +195,10 @@ def backward(
     # A hook may have moved a saved tensor: its new layout has another key.
     layouts = tuple([layout(each) for each in tensors])
     key = (token(steps), saved, layouts, call.needs_grad, dtypes, layout(dy), *map(layout, call.main_grads))
-    return _cached(call, key, [dy, *tensors, *call.seeds, *main_grads], computed)
+    return _cached(key, [dy, *tensors, *call.seeds, *main_grads], computed)
 
 
-def _cached(
-    call: Call, key: Hashable, inputs: list[torch.Tensor], computed: Callable[[], Results]
-) -> Results:
-    if call.calls is not KERNELS:
-        return computed()
+def _cached(key: Hashable, inputs: list[torch.Tensor], computed: Callable[[], Results]) -> Results:
     launches = LAUNCHES.get(key)
     return LAUNCHES.trace(key, inputs, (), computed) if launches is None else launches(inputs)
 
