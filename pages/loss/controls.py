@@ -92,7 +92,7 @@ DELTA = Number(
     step=0.02,
     style=NumberStyle.SLIDER,
 )
-OPENED = Text(
+OPEN_RUN = Text(
     key="loss_run",
     label="Open a run, or all of a recipe",
     longest=40,
@@ -103,5 +103,5 @@ OPENED = Text(
 
 ALL_CONTROLS = (
     *(SHOW, SIZE, COMPARED, LOSS, *RECIPE_CONTROLS, SEED, PLAIN, LAST_BF16, HEAD),
-    *(INSIDE, METRIC, WHEN, CHANGE, DELTA, OPENED),
+    *(INSIDE, METRIC, WHEN, CHANGE, DELTA, OPEN_RUN),
 )

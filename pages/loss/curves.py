@@ -36,12 +36,12 @@ from pages.loss.controls import (
     LAYERS,
     LOSS,
     METRIC,
-    OPENED,
+    OPEN_RUN,
     PRODUCTS,
     WHEN,
 )
+from pages.loss.dialog import draw_dialog, name_of
 from pages.loss.gaps import FEWEST, Final, finals, interval, percent
-from pages.loss.opened import draw_opened, name_of
 from pages.loss.runs import FEW, NOTHING, Group, Key, Run, group_here, key_of, literature
 
 IDEA = (
@@ -74,7 +74,7 @@ def show(controls: Controls) -> None:
         _draw_ends(controls, group, recipes)
     else:
         _draw_curves(controls, group, loss, recipes)
-        draw_opened(controls, group)
+        draw_dialog(controls, group)
 
 
 def _draw_curves(controls: Controls, group: Group, loss: str, recipes: Sequence[str]) -> None:
@@ -86,7 +86,7 @@ def _draw_curves(controls: Controls, group: Group, loss: str, recipes: Sequence[
 
     def open_run(mark: Mapping[str, Any]) -> None:
         if opens := mark.get("opens"):
-            controls.preset(**{OPENED.key: opens})
+            controls.preset(**{OPEN_RUN.key: opens})
 
     draw_kinds(keys, last, group, loss, key="loss_curves", on_open=open_run)
     know.markdown(loss_rule(loss))

@@ -16,7 +16,7 @@ from pages.kit.tables import markdown_table
 from pages.kit.view import here, stage
 from pages.loss.charts.gaps import Pair, published_chart
 from pages.loss.gaps import Final, finals, interval
-from pages.loss.runs import NOTHING, Published, group_here, literature
+from pages.loss.runs import NOTHING, PublishedGap, group_here, literature
 
 CAUTION = (
     "Sizes, texts and lengths differ, so equal figures would be luck. Compare the **order of magnitude**: "
@@ -86,7 +86,7 @@ def pairs(ours: Mapping[str, Final]) -> list[Pair]:
     ]
 
 
-def agreement(one: Published, ours: Final) -> Verdict:
+def agreement(one: PublishedGap, ours: Final) -> Verdict:
     """A published gap against our interval; with 0 in it, the interval decides nothing."""
     published = one.gap_percent
     if published is None:

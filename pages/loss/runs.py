@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fp8core.recipes import RECIPES
 from kernels.measure.records import BadLine
+from kernels.measure.rows import Provenance
 from kernels.paths import ASSETS, TRAIN
 from kernels.train.job import BF16, TrainJob
 from kernels.train.row import Speed, TrainRow, read_emulated, read_train
@@ -100,27 +101,27 @@ def key_of(job: TrainJob) -> Key:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Recorded:
+class Records:
     runs: tuple[Run, ...]
     bad: tuple[BadLine, ...]
     speeds: tuple[Speed, ...]
 
 
-def recorded() -> Recorded:
+def records() -> Records:
     """All records, read anew once a file changes. Of equal runs the newest counts."""
     return _read(str(TRAIN), stamps(str(TRAIN)))
 
 
 @lru_cache(maxsize=2)
-def _read(folder: str, files: tuple[Stamp, ...]) -> Recorded:
-    records = read_train(Path(folder))
-    rows = sorted(records.rows, key=lambda row: row.date)
-    speeds = sorted(records.speeds, key=lambda speed: speed.date)
-    return Recorded(
+def _read(folder: str, files: tuple[Stamp, ...]) -> Records:
+    contents = read_train(Path(folder))
+    rows = sorted(contents.rows, key=lambda row: row.date)
+    speeds = sorted(contents.speeds, key=lambda speed: speed.date)
+    return Records(
         runs=tuple(
             Run(row, is_here=False) for row in {(_conditions(row), row.job): row for row in rows}.values()
         ),
-        bad=records.bad,
+        bad=contents.bad,
         speeds=tuple({(one.machine.name, one.model, one.recipe): one for one in speeds}.values()),
     )
 
@@ -132,11 +133,11 @@ def speeds_of(size: str) -> list[Speed]:
     def place(one: Speed) -> tuple[str, int]:
         return one.machine.name, order.index(one.recipe) if one.recipe in order else len(order)
 
-    return sorted((one for one in recorded().speeds if one.model == size), key=place)
+    return sorted((one for one in records().speeds if one.model == size), key=place)
 
 
 def groups(extra: Iterable[Run] = ()) -> tuple[Group, ...]:
-    return _groups((*recorded().runs, *extra))
+    return _groups((*records().runs, *extra))
 
 
 @lru_cache(maxsize=8)
@@ -152,14 +153,16 @@ def _conditions(row: TrainRow) -> tuple[str, int, str, str]:
     return row.job.model, row.steps, row.text.sha256, row.machine.name
 
 
-def emulated_bf16(row: TrainRow) -> Run | None:
-    """The recorded run of bf16 on a CPU with this size, steps and text, and this seed if there is one."""
-    like = [one for one in _emulated() if _conditions(one.row) == _conditions(row)]
+def bf16_on_cpu(row: TrainRow) -> Run | None:
+    """The recorded run of bf16 beside a run on a CPU; with the same seed, if there is one."""
+    if row.provenance is Provenance.GPU:
+        return None
+    like = [one for one in _runs_on_cpu() if _conditions(one.row) == _conditions(row)]
     return next((one for one in like if one.row.job.seed == row.job.seed), like[0] if like else None)
 
 
 @cache
-def _emulated() -> tuple[Run, ...]:
+def _runs_on_cpu() -> tuple[Run, ...]:
     return tuple(Run(row, is_here=False) for row in read_emulated())
 
 
@@ -171,12 +174,12 @@ def group_of(size: str, extra: Iterable[Run] = ()) -> Group | None:
 def group_here(controls: Controls) -> Group | None:
     """Draw the choice of the model and return its runs, recorded and of this session."""
     size = controls.draw(SIZE)
-    draw_left_out(recorded().bad)
+    draw_left_out(records().bad)
     return group_of(size, [Run(row, is_here=True) for row in reversed(session().rows_of(TrainRow))])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published(Sourced):
+class PublishedGap(Sourced):
     """A gap of the loss that somebody measured for some of our recipes."""
 
     recipes: list[str]
@@ -234,7 +237,7 @@ class AtScale(Sourced):
 
 @dataclass(frozen=True, kw_only=True)
 class Literature:
-    published: tuple[Published, ...]
+    published: tuple[PublishedGap, ...]
     noise: tuple[Noise, ...]
     at_scale: dict[str, AtScale]  # by the name of the change
 
@@ -244,7 +247,7 @@ def literature() -> Literature:
     """Published figures. Raises TypeError for an entry with a field too many or too few."""
     contents = tomllib.loads((ASSETS / "loss.toml").read_text(encoding="utf-8"))
     return Literature(
-        published=tuple(Published(**one) for one in contents["published"]),
+        published=tuple(PublishedGap(**one) for one in contents["published"]),
         noise=tuple(Noise(**one) for one in contents["noise"]),
         at_scale={one["variant"]: AtScale(**one) for one in contents["at_scale"]},
     )

@@ -28,7 +28,7 @@ from pages.loss.charts.curves import Band, Label, Line, curves_chart
 from pages.loss.controls import HEAD, HELD_OUT, LAST_BF16, PLAIN, SIZE, TRAINING
 from pages.loss.curves import draw_kinds, draw_lines, draw_statistics, loss_rule
 from pages.loss.gaps import FEWEST, finals, interval, line, percent, points
-from pages.loss.runs import FEW, NOTHING, Group, Run, emulated_bf16, group_here, groups, key_of, speeds_of
+from pages.loss.runs import FEW, NOTHING, Group, Run, bf16_on_cpu, group_here, groups, key_of, speeds_of
 
 # The model and the steps on a server without a GPU; the time of a run without recorded ones.
 ON_CPU, CPU_STEPS, SECONDS = "tiny", 30, 30.0
@@ -74,7 +74,7 @@ def show(controls: Controls) -> None:
     job_here = job_for(job, group)
     draw_button(job_here, f"Train {title}", view.control, key="loss_train")
     if not draw_run(job_here, key="loss_train"):
-        _draw_recorded(job, title, group)
+        _draw_records(job, title, group)
     draw_text(IDEA, view.know)
     view.know.markdown(CHANCE)
     with view.know:
@@ -89,7 +89,7 @@ def show(controls: Controls) -> None:
             draw_source(recipe)
 
 
-def _draw_recorded(job: TrainJob, title: str, group: Group | None) -> None:
+def _draw_records(job: TrainJob, title: str, group: Group | None) -> None:
     if group is None or len(group.bf16) < FEWEST:
         stage().info(NOTHING if group is None else FEW)
         return
@@ -153,7 +153,7 @@ def progress_notice(row: TrainRow) -> str:
     if not losses:
         return f"**Step {row.done:,} of {row.steps:,}.**"
     step, loss = max(losses.items())
-    twin = emulated_bf16(row) if row.provenance is not Provenance.GPU else None
+    twin = bf16_on_cpu(row)
     beside = points(twin.row, TRAINING).get(step) if twin else None
     bf16 = "" if beside is None else f" That of bf16, seed {twin.row.job.seed}, was {beside:.2f} there."
     return f"**Step {step:,} of {row.steps:,}**: the loss is {loss:.2f} nats per byte.{bf16}"
@@ -185,7 +185,7 @@ def _draw_row(row: TrainRow, *, key: str, place: Place) -> None:
 
 def _draw_loss(run: Run, key: str, place: Place) -> None:
     is_emulated = run.row.provenance is not Provenance.GPU
-    own, twin = _loss_line(run), emulated_bf16(run.row) if is_emulated else None
+    own, twin = _loss_line(run), bf16_on_cpu(run.row)
     lines = [own] if twin is None else [replace(_loss_line(twin), is_quiet=True), own]
     low, high = (end(loss for one in lines for loss in one.percent) for end in (min, max))
     margin = 0.06 * (high - low)

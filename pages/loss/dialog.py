@@ -11,7 +11,7 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.origins import versions_words
 from pages.kit.tables import EMPTY, markdown_table
-from pages.loss.controls import OPENED
+from pages.loss.controls import OPEN_RUN
 from pages.loss.gaps import percent
 from pages.loss.runs import Group, Run
 
@@ -27,9 +27,9 @@ def runs_of(group: Group, name: str) -> tuple[Run, ...]:
     return runs if "." not in name else tuple(run for run in runs if name_of(run) == name)
 
 
-def draw_opened(controls: Controls, group: Group) -> None:
+def draw_dialog(controls: Controls, group: Group) -> None:
     """Draw the runs that the reader opened, in a dialog."""
-    runs = runs_of(group, controls.draw(OPENED))
+    runs = runs_of(group, controls.draw(OPEN_RUN))
     if not runs:
         return
     which, width = f"{len(runs)} runs", "large"
@@ -37,7 +37,7 @@ def draw_opened(controls: Controls, group: Group) -> None:
         which, width = f"seed {runs[0].row.job.seed}", "medium"
 
     def close() -> None:
-        controls.preset(**{OPENED.key: ""})
+        controls.preset(**{OPEN_RUN.key: ""})
 
     @st.dialog(plain(f"{runs[0].title}, {which}"), width=width, on_dismiss=close)
     def draw() -> None:
