@@ -53,9 +53,9 @@ def draw_count(place: Place | None) -> None:
     vote = store().round_of(place.key) if place else None
     if place is None or vote is None:
         return
-    answered, here = turnout(place, vote)
+    answers, here = turnout(place, vote)
     again = ", after talking" * (vote.number > 1)
-    st.markdown(f"**{answered}** of {here} have answered{again}.")
+    st.markdown(f"**{answers}** of {here} have answered{again}.")
 
 
 @st.fragment(run_every=POLL_S)

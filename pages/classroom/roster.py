@@ -129,7 +129,7 @@ def _table(
     return ["Step", *(["Who"] if shows_names else []), "Students", "Page open"], rows
 
 
-_SHOWN = 30
+_MOST_ROWS = 30
 
 
 @st.fragment(run_every=POLL_S)
@@ -138,10 +138,10 @@ def draw_line(workers: Workers) -> None:
     if not line:
         st.caption("Nobody waits, and nothing runs.")
         return
-    rows = [[one.job.title, in_words(one.state), who(one)] for one in line[:_SHOWN]]
+    rows = [[one.job.title, in_words(one.state), who(one)] for one in line[:_MOST_ROWS]]
     st.html(grid(["Run", "State", "Asked by"], rows, page_ink(), names=3))
-    if len(line) > _SHOWN:
-        st.caption(f"{len(line) - _SHOWN} more wait.")
+    if len(line) > _MOST_ROWS:
+        st.caption(f"{len(line) - _MOST_ROWS} more wait.")
 
 
 def who(one: InLine) -> str:

@@ -97,8 +97,8 @@ def size_control() -> Choice:
 
 def _sizes(rows: Iterable[QuantizerRow]) -> dict[str, str]:
     sizes = {(row.job.rows, row.job.columns) for row in rows}
-    ordered = sorted(sizes, key=lambda size: (-size[0] * size[1], size))
-    return {f"{size[0]}x{size[1]}": f"{size[0]:,} × {size[1]:,}" for size in ordered}
+    largest_first = sorted(sizes, key=lambda size: (-size[0] * size[1], size))
+    return {f"{size[0]}x{size[1]}": f"{size[0]:,} × {size[1]:,}" for size in largest_first}
 
 
 def show(controls: Controls, source: str, of_size: Choice) -> None:
@@ -205,11 +205,11 @@ def fused_matmuls() -> tuple[float, float, str]:
     The last item is the origin of these times.
     """
     row = tomllib.loads((RECORDS / "fused_matmuls.toml").read_text(encoding="utf-8"))
-    measured = RowOrigin(
+    origin = RowOrigin(
         place=recorded_on(row["gpu"]),
         date=row["date"],
         versions=versions_words(row["versions"]),
         commit=row["commit"],
     )
     a, d = (row[operand]["fused_us"] / row[operand]["apart_us"] for operand in ("a", "d"))
-    return a, d, f"{from_data(GemmJob, row['job']).title}. {origins_words([measured])}"
+    return a, d, f"{from_data(GemmJob, row['job']).title}. {origins_words([origin])}"

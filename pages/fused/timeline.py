@@ -77,7 +77,7 @@ NO_GPU = (
 )
 NAMES = dict(zip(Role, ROLES, strict=True))
 _LEGEND = 34  # pixels of the legend below the lanes
-_OTHERS, _SPECS_KEPT = 5, 24
+_OTHERS, _MOST_SPECS = 5, 24
 _EARLY_US = 1.0  # an overlap with the kernel before that has a note
 _US = st.column_config.NumberColumn
 _COLUMNS = {
@@ -156,7 +156,7 @@ def _draw_lanes(ways: Sequence[WayRow], place: Place, key: str) -> None:
     place.html(legend(_roles_of(ways), page_ink()))
 
 
-@lru_cache(maxsize=_SPECS_KEPT)
+@lru_cache(maxsize=_MOST_SPECS)
 def _lanes_spec(ways: tuple[WayRow, ...], room: int, ink: Ink) -> Filled:
     return lanes_chart([lane_of(one) for one in ways], room, ink)
 
@@ -228,7 +228,7 @@ def _draw_switch(controls: Controls, ways: Sequence[WayRow]) -> None:
     )
 
 
-@lru_cache(maxsize=_SPECS_KEPT)
+@lru_cache(maxsize=_MOST_SPECS)
 def _switch_spec(ways: tuple[WayRow, ...], ink: Ink) -> Filled:
     keys = tuple(one.row.way.value for one in ways)
     return switch_chart([lane_of(one) for one in ways], keys, _roles_of(ways), ink)

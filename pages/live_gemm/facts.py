@@ -24,8 +24,8 @@ class _Dim(Whole):
     """M, N or K. Its label names the axis of the layer."""
 
     def narrow(self, *, axis: Axis) -> "_Dim":
-        summed = ", summed" if self.key == "k" else ""
-        return replace(self, label=f"{self.label}: {axis.value}{summed}")
+        suffix = ", summed" if self.key == "k" else ""
+        return replace(self, label=f"{self.label}: {axis.value}{suffix}")
 
 
 M, N, K = (

@@ -102,7 +102,7 @@ _KERNEL = (
 )
 
 # The times' share of the height, pixels of a heading, and the worst elements in the picture.
-_TIMES, _HEADING, _WORST_SHOWN = 0.34, 30, 5
+_TIMES, _HEADING, _MOST_WORST = 0.34, 30, 5
 _FIRST = (
     "This is the first answer: errors over some rows of D, times of a few short turns. The careful one has "
     "torch's own matmul beside it."
@@ -165,7 +165,7 @@ def _draw_bars(result: Result, field: Sequence[Contender], tall: float, place: P
     times, in_all, figure = result.row.over(Peer.BF16), result.row.over_bf16_with_quantize, Figure()
     if times:
         more = f"{in_all:.2f}× if it quantizes first" if in_all else ""
-        figure = Figure(figure=f"{times:.2f}×", told="as fast as bf16", more=more)
+        figure = Figure(figure=f"{times:.2f}×", words="as fast as bf16", more=more)
     draw_chart(
         timings(field, figure, tall, page_ink(), is_recorded=result.origin is Origin.RECORDED),
         key="times",
@@ -192,8 +192,8 @@ def draw_details(result: Result, job: GemmJob, place: Place) -> None:
 
 def _draw_metrics(*metrics: tuple[str, str, str]) -> None:
     with st.container(horizontal=True):
-        for label, value, explained in metrics:
-            st.metric(label, value, help=explained, width=150)
+        for label, value, help_ in metrics:
+            st.metric(label, value, help=help_, width=150)
 
 
 def _draw_error(row: Row) -> None:
@@ -231,7 +231,7 @@ def _draw_map(controls: Controls, row: Row, tall: float, place: Place) -> None:
     spec = error_map(
         row.errors.error_map,
         (row.job.m, row.job.n),
-        [(w.m, w.n, w.truth, w.result) for w in row.errors.worst[:_WORST_SHOWN]],
+        [(w.m, w.n, w.truth, w.result) for w in row.errors.worst[:_MOST_WORST]],
         figures,
         tall,
         page_ink(),

@@ -148,12 +148,12 @@ def products(setting: Setting, magnitudes: tuple[float, ...]) -> Products:
     a, turned_a = setting.frames(rows, one_place=True)
     weights = draw_outlier_vectors(Rest.GAUSSIAN, (rows, setting.size), 0, setting.seed + 1)
     b, turned_b = Frame(weights), Frame(weights, turned_a.rotation)
-    truth, turned = (
+    truth, rotated_product = (
         left.exact(magnitudes[0]) @ right.exact(0.0).T for left, right in ((a, b), (turned_a, turned_b))
     )
     return Products(
         largest=float(np.abs(truth).max()),
-        drift=float(np.abs(turned - truth).max()),
+        drift=float(np.abs(rotated_product - truth).max()),
         without=product_errors(a, b, magnitudes, spec),
         rotated=product_errors(turned_a, turned_b, magnitudes, spec),
     )

@@ -120,9 +120,9 @@ def _show_layer(controls: Controls) -> None:
     )
     know.markdown("**Does this sum agree with a measurement?**")
     checks = [
-        (one.name, f"{one.mib:.2f} MiB", f"{counted:.2f} MiB", f"{one.mib / counted - 1:+.1%}")
+        (one.name, f"{one.mib:.2f} MiB", f"{own_mib:.2f} MiB", f"{one.mib / own_mib - 1:+.1%}")
         for one in sourced().measured
-        for counted in [counted_mib(one)]
+        for own_mib in [counted_mib(one)]
     ]
     know.html(grid(_CHECKS, checks, page_ink()))
     draw_sources(links(sourced().measured), know)

@@ -397,14 +397,14 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, ...]:
             y1=f"(is_cut ? datum.cut : datum.low) + {_DROP}",
         )
     )
-    kept = now.transform_filter("datum.y0 < datum.y1").mark_rect(
+    above = now.transform_filter("datum.y0 < datum.y1").mark_rect(
         fill=ink.page, stroke=ink.line, strokeWidth=1, cornerRadius=3, aria=False
     )
     lost = now.transform_filter("is_cut && datum.cut < datum.low").mark_rect(
         fill=ink.lost_area, cornerRadius=3, aria=False
     )
     bars = alt.layer(
-        kept.encode(x=_x("x0"), x2="x1:Q", y=_y("y0"), y2="y1:Q"),
+        above.encode(x=_x("x0"), x2="x1:Q", y=_y("y0"), y2="y1:Q"),
         lost.encode(x=_x("x0"), x2="x1:Q", y=_y("cut"), y2="low:Q"),
         data=alt.NamedData(TERMS),
     )

@@ -35,7 +35,7 @@ class Contender:
 @dataclass(frozen=True, kw_only=True)
 class Figure:
     figure: str = ""
-    told: str = ""
+    words: str = ""
     more: str = ""
 
 
@@ -117,7 +117,7 @@ def _chart(ink: Ink, is_recorded: bool) -> alt.LayerChart:
         )
         for field, down, look in (
             ("figure", -4, {"fontSize": 34, "fontWeight": "bold"}),
-            ("told", 24, {"fontSize": 15}),
+            ("words", 24, {"fontSize": 15}),
             ("more", 44, {"fontSize": 13}),
         )
     )

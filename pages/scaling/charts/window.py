@@ -169,7 +169,7 @@ def _fates(ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
     here = alt.Chart(alt.NamedData(CURVE)).transform_filter(HERE)
     size = alt.ExprRef(f"containerSize()[0] < {NARROW} ? 22 : 34")
     style = {"align": "left", "baseline": "top", "color": ink.lost, "fontWeight": "bold", "aria": False}
-    dead, clipped = (
+    dead, over = (
         here.transform_filter(f"datum.{share} > 0").transform_calculate(
             words=f"0.9995 < datum.{share} && datum.{share} < 1 ? '>99.9%' : format(datum.{share}, '.3~p')"
         )
@@ -180,7 +180,7 @@ def _fates(ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
     return [
         dead.mark_text(fontSize=size, **style).encode(x=alt.XValue(6), y=alt.YValue(6), text=words),
         dead.mark_text(fontSize=14, text="become 0", **style).encode(x=alt.XValue(7), y=alt.YValue(44)),
-        clipped.mark_text(fontSize=16, dx=8, **style).encode(x=at, y=alt.YValue(28), text=words),
+        over.mark_text(fontSize=16, dx=8, **style).encode(x=at, y=alt.YValue(28), text=words),
     ]
 
 
