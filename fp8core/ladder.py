@@ -57,7 +57,8 @@ def ladder(grid: Grid) -> Ladder | None:
     if steps.size < 2 or steps[0] != 0:
         return None
     bits = np.abs(steps[1:]).view(np.int64)
-    shift = _shared_zeros(bits)
+    every = int(np.bitwise_or.reduce(bits)) | 1 << _FP64_MANTISSA
+    shift = (every & -every).bit_length() - 1
     keys = bits >> shift
     first = int(keys[0]) - 1
     count = int(keys[-1]) - first + 1
@@ -74,11 +75,6 @@ def ladder(grid: Grid) -> Ladder | None:
         _first=first,
         _shift=shift,
     )
-
-
-def _shared_zeros(bits: NDArray[np.int64]) -> int:
-    bits_used = int(np.bitwise_or.reduce(bits)) | 1 << _FP64_MANTISSA
-    return (bits_used & -bits_used).bit_length() - 1
 
 
 def signed(sizes: NDArray[np.float64], like: ArrayLike, has_minus_zero: bool) -> NDArray[np.float64]:

@@ -66,7 +66,8 @@ def _difference(name: str, part: object, expected: NDArray[np.float64]) -> str |
     except (TypeError, ValueError):
         is_missing = True
     if is_missing:
-        return f"the {name} is {_cut(repr(part))}, and {_kind(expected)} is needed."
+        kind = f"an array of the shape {expected.shape}" if expected.shape else "a number"
+        return f"the {name} is {_cut(repr(part))}, and {kind} is needed."
     if got.shape != expected.shape:
         return f"the {name} has the shape {got.shape}, and {expected.shape} is needed."
     wrong = ~((got == expected) | (np.isnan(got) & np.isnan(expected)))
@@ -78,10 +79,6 @@ def _difference(name: str, part: object, expected: NDArray[np.float64]) -> str |
     where = f"[{', '.join(map(str, at))}]"
     count = f"{wrong.sum():,} of {wrong.size:,} differ" if wrong.size > 1 else "it differs"
     return f"the {name} at {where} is {shown(got[at])}, and {shown(expected[at])} is needed; {count}."
-
-
-def _kind(expected: NDArray[np.float64]) -> str:
-    return f"an array of the shape {expected.shape}" if expected.shape else "a number"
 
 
 def shown(value: object) -> str:

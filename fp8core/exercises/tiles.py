@@ -1,6 +1,7 @@
 """Exercises about tiles: one scale a line, one a square, and scales of two levels."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,14 +73,6 @@ def _one_level(side: Side) -> Iterator[Case]:
         yield Case(arguments=(x,), expected={"q": q, "array of scales": tensor.scale}, lesson=lesson)
 
 
-def _line_cases() -> Iterator[Case]:
-    return _one_level(Side.A)
-
-
-def _square_cases() -> Iterator[Case]:
-    return _one_level(Side.B)
-
-
 def _nvfp4_cases() -> Iterator[Case]:
     operand, _ = RECIPES["nvfp4_1x16"].operands(MATMULS["fprop"])
     for x, lesson in _samples(operand, 4, 3 * (operand.spec.tile.k or 1)):
@@ -99,14 +92,14 @@ TILES = (
         title="One scale for 128 numbers of a row",
         stub=_LINE,
         page="tile_layouts",
-        cases=_line_cases,
+        cases=partial(_one_level, Side.A),
     ),
     Exercise(
         name="quantize_128x128",
         title="One scale for a square",
         stub=_SQUARE,
         page="tile_layouts",
-        cases=_square_cases,
+        cases=partial(_one_level, Side.B),
     ),
     Exercise(
         name="quantize_nvfp4",

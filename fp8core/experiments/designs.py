@@ -113,7 +113,10 @@ def mean_bits(recipe: Recipe, layer: LayerShape) -> float:
 def nearest_published(recipe: Recipe, layer: LayerShape, count: int = 2) -> tuple[Recipe, ...]:
     """Published recipes of the nearest bits, except equal ones."""
     bits, published = mean_bits(recipe, layer), _published_bits(layer)
-    others = [name for name, one in RECIPES.items() if not _is_same(one, recipe)]
+    matmuls = MATMULS.values()
+    others = [
+        name for name, one in RECIPES.items() if any(one.spec(each) != recipe.spec(each) for each in matmuls)
+    ]
     return tuple(
         RECIPES[name] for name in sorted(others, key=lambda name: abs(published[name] - bits))[:count]
     )
@@ -122,10 +125,6 @@ def nearest_published(recipe: Recipe, layer: LayerShape, count: int = 2) -> tupl
 @lru_cache(maxsize=4)
 def _published_bits(layer: LayerShape) -> dict[str, float]:
     return {name: mean_bits(recipe, layer) for name, recipe in RECIPES.items()}
-
-
-def _is_same(one: Recipe, other: Recipe) -> bool:
-    return all(one.spec(matmul) == other.spec(matmul) for matmul in MATMULS.values())
 
 
 def result_errors(line: str, kind: str, seed: int) -> dict[str, float]:

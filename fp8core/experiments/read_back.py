@@ -74,7 +74,8 @@ def read_back(x: NDArray[np.float32], operand: Operand, seed: int = 0) -> ReadBa
     spec = operand.spec
     noise = None
     if spec.is_random:
-        bits = _bits(operand, x.shape, seed)
+        bits = random_bits(operand.stored(x.shape), seed)
+        bits = bits.T if operand.k_is_rows else bits
         tensor, noise = quantize(x, operand, random=bits), bits / float(1 << RANDOM_BITS)
         values, scale = tensor.exact_values(), tensor.scales.effective
     else:
@@ -83,11 +84,6 @@ def read_back(x: NDArray[np.float32], operand: Operand, seed: int = 0) -> ReadBa
     is_x = spec.rotation is None and spec.saved_as is None
     made_of = given if is_x else prepared(x, operand).astype(np.float64)
     return ReadBack(operand=operand, given=given, made_of=made_of, values=values, scale=scale, noise=noise)
-
-
-def _bits(operand: Operand, shape: tuple[int, int], seed: int) -> NDArray[np.uint8]:
-    bits = random_bits(operand.stored(shape), seed)
-    return bits.T if operand.k_is_rows else bits
 
 
 def _turned(x: NDArray[np.float64], operand: Operand, back: bool = False) -> NDArray[np.float64]:

@@ -170,11 +170,8 @@ def stretch(part: Part, step: Step, of: LayerTensor, count: int, seed: int) -> N
     `seed` draws the first row, 0 the very first. Raises ValueError as `tensor`.
     """
     x = tensor(part, step, of)
-    return x.ravel()[(_first_row(x, seed) * x.shape[1] + np.arange(count)) % x.size]
-
-
-def _first_row(x: NDArray[np.float32], seed: int) -> int:
-    return int(np.random.default_rng(seed).integers(x.shape[0])) if seed else 0
+    row = int(np.random.default_rng(seed).integers(x.shape[0])) if seed else 0
+    return x.ravel()[(row * x.shape[1] + np.arange(count)) % x.size]
 
 
 @lru_cache(maxsize=64)

@@ -104,7 +104,8 @@ def read() -> tuple[Reading, dict[str, list[str]]]:
         arrival = st.session_state[_STATE_KEY] = _Arrival(page)
         st.session_state[_SETTINGS_KEY] = {}
     if not _is_late(arrival, query):
-        _forget(arrival.runs)
+        for key, settings in _settings().items():
+            _settings()[key] = [one for one in settings if one.run >= arrival.runs]
     arrival.runs += 1
     arrival.is_cut_off, arrival.setting_run, arrival.target = True, None, None
     arrival.lesson = lesson
@@ -178,12 +179,6 @@ def is_old(key: str, value: object) -> bool:
         return False
     query = urlencode(parameters(), doseq=True)
     return _is_late(arrival, query) and any(one.value == value for one in _settings().get(key, ()))
-
-
-def _forget(run: int) -> None:
-    settings = _settings()
-    for key in settings:
-        settings[key] = [one for one in settings[key] if one.run >= run]
 
 
 def link(values: Mapping[str, str]) -> str:

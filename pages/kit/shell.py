@@ -34,7 +34,8 @@ def guard() -> None:
 
     A page that runs without `app.py` runs it, which runs the page again, and ends this run.
     """
-    if _started_by_app() and not _runs_inside_app():
+    main = getattr(sys.modules["__main__"], "__file__", None)
+    if main is not None and _is_app(main) and not _runs_inside_app():
         runpy.run_path(str(_APP))
         st.stop()
     # A local picture: a Material icon here would be fetched from a server on the internet.
@@ -59,11 +60,6 @@ def theme() -> str:
 
 def page_ink() -> Ink:
     return INKS[theme()]
-
-
-def _started_by_app() -> bool:
-    main = getattr(sys.modules["__main__"], "__file__", None)
-    return main is not None and _is_app(main)
 
 
 def _runs_inside_app() -> bool:

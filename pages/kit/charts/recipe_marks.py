@@ -47,7 +47,8 @@ def _marks() -> dict[str, Mark]:
     for name, recipe in RECIPES.items():
         if recipe.family not in _COLORS:  # of the reader's own
             continue
-        four = recipe.family is Family.MX and _bits(name) == 4
+        operands = [one for spec in (recipe.fprop, recipe.dgrad, recipe.wgrad) for one in spec.quantized]
+        four = recipe.family is Family.MX and min(one.format.bits for one in operands) == 4
         number = counts[recipe.family, four] = counts.get((recipe.family, four), -1) + 1
         first = "triangle-up" if four else _SHAPES[recipe.family]
         further = [shape for shape in _FURTHER if shape != first]
@@ -57,12 +58,6 @@ def _marks() -> dict[str, Mark]:
             dash=_DASHES[number % len(_DASHES)],
         )
     return marks
-
-
-def _bits(name: str) -> int:
-    recipe = RECIPES[name]
-    operands = (operand for spec in (recipe.fprop, recipe.dgrad, recipe.wgrad) for operand in spec.quantized)
-    return min(operand.format.bits for operand in operands)
 
 
 def mark_of(name: str | None) -> Mark:

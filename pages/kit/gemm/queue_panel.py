@@ -173,16 +173,13 @@ def _add(mine: Session, row: Result) -> None:
     if any(row is other for other in mine.rows):
         return
     mine.news += 1
-    place = next((place for place, other in enumerate(mine.rows) if _replaces(row, other)), None)
-    if place is None:
-        mine.rows.insert(0, row)
+    for place, other in enumerate(mine.rows):
+        if row.job == other.job and isinstance(other, Row) and other.is_first:
+            mine.rows[place] = row
+            break
     else:
-        mine.rows[place] = row
+        mine.rows.insert(0, row)
     del mine.rows[ROWS_LIMIT:]
-
-
-def _replaces(row: Result, other: Result) -> bool:
-    return row.job == other.job and isinstance(other, Row) and other.is_first
 
 
 def submit(job: Job, *, again: bool = False) -> Ticket:

@@ -66,7 +66,7 @@ def page_texts() -> dict[str, PageTexts]:
     for path in sorted((TOP / "pages").glob("*/in_code.toml")):
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         texts = PageTexts(
-            texts=tuple(map(_text, data.get("texts", ()))),
+            texts=tuple(_text(**text) for text in data.get("texts", ())),
             recipe=data.get("recipe", "none"),
             recipes_key=data.get("recipes_key", ""),
             family_key=data.get("family_key", ""),
@@ -75,10 +75,9 @@ def page_texts() -> dict[str, PageTexts]:
     return by_page
 
 
-def _text(data: dict[str, str]) -> CodeText:
-    fields = {name: data[name] for name in data if name not in ("code", "note")}
-    code = data["code"].strip("\n") + "\n" if "code" in data else None
-    return CodeText(code=code, notes=(data["note"],) if "note" in data else (), **fields)
+def _text(code: str | None = None, note: str = "", **fields: str) -> CodeText:
+    code = None if code is None else code.strip("\n") + "\n"
+    return CodeText(code=code, notes=(note,) if note else (), **fields)
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,6 @@ from streamlit.logger import set_log_level
 from pages.kit.lesson.chapter import (
     FILE_NAME,
     LESSONS,
-    Chapter,
     Fact,
     Kind,
     Prediction,
@@ -29,21 +28,20 @@ def complaints_about(path: Path) -> tuple[str, ...]:
     chapter, wrong = read_chapter(path)
     if chapter is None:
         return tuple(wrong)
-    return (*_order(path, chapter), *_steps(path.name, chapter))
-
-
-def _order(path: Path, chapter: Chapter) -> Iterator[str]:
     before = [FILE_NAME.fullmatch(other.name) for other in path.parent.iterdir() if other.name < path.name]
     names = {name[1] for name in before if name}
-    for name in chapter.after:
-        if name not in names:
-            yield f"{path.name}, `after`: no file before this one has the chapter {name!r}."
-
-
-def _steps(file: str, chapter: Chapter) -> Iterator[str]:
-    for number, step in enumerate(chapter.steps, 1):
-        for field, fault in _step(step):
-            yield f"{file}, step {number}, `{field}`: {fault}."
+    return (
+        *(
+            f"{path.name}, `after`: no file before this one has the chapter {name!r}."
+            for name in chapter.after
+            if name not in names
+        ),
+        *(
+            f"{path.name}, step {number}, `{field}`: {fault}."
+            for number, step in enumerate(chapter.steps, 1)
+            for field, fault in _step(step)
+        ),
+    )
 
 
 def _step(step: Step) -> Iterator[tuple[str, str]]:

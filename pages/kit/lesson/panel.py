@@ -97,7 +97,8 @@ def _draw_first(place: Place, now: Standing, is_here: bool) -> None:
     """Draw the question, or the task, above the picture on a telephone."""
     step, is_waiting = place.step, place.step.predict is not None and not now.is_out
     with st.container(key="lesson_first", gap=None):
-        st.html(_progress(place) + _link_to_step("Answer" if is_waiting else "Read on"))
+        words = "Answer" if is_waiting else "Read on"
+        st.html(_progress(place) + f'<p class="lesson-line"><a href="#step">{words} ↓</a></p>')
         with suppress(ValueError):  # the panel says why
             settings = step.settings(is_locked=False)
             if is_here:
@@ -197,10 +198,6 @@ def _progress(place: Place) -> str:
         f'<div class="lesson-steps"><p><b>{escape(title)}</b> · {escape(step)}</p>'
         f'<div aria-hidden="true">{strokes}</div></div>'
     )
-
-
-def _link_to_step(words: str) -> str:
-    return f'<p class="lesson-line"><a href="#step">{escape(words)} ↓</a></p>'
 
 
 def _lead(key: str, is_answered: bool) -> str:

@@ -82,12 +82,8 @@ class Heads:
         # Streamlit may answer with a file packed, or with "not modified": its head is not ours.
         unwanted = (b"accept-encoding", b"if-none-match", b"if-modified-since")
         headers = [pair for pair in scope["headers"] if pair[0] not in unwanted]
-        plain = {**scope, "headers": headers} if _may_be_page(name) else scope
+        plain = {**scope, "headers": headers} if "." not in name else scope
         await self._app(plain, receive, _Rewriter(send, head(page, f"{_origin(scope)}{folder}/")))
-
-
-def _may_be_page(name: str) -> bool:
-    return "." not in name
 
 
 def _origin(scope: Scope) -> str:

@@ -10,14 +10,14 @@ import pytest
 
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
-from fp8core.recipes.text import from_text, own_text, to_json
+from fp8core.recipes.text import from_text, to_json
 from pages.design.derived import facts, runs
 from pages.design.draft import CELL_KEYS, draft_of
 from pages.design.recipe import FIELD_KEY, FIELDS, load
 from pages.design.sketch import YOURS
 from pages.design.sketch import notice as notice_of
 from pages.kit.computing import compute
-from tests.fp8core.random_recipes import random_recipe
+from tests.fp8core.random_recipes import own_text, random_recipe
 from tests.pages.texts import notice
 
 PAGE = "pages/design.py"

@@ -13,10 +13,10 @@ from fp8core.experiments.operand_error import operand_error
 from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.inputs import OFFERED, OUTLIER_FACTOR, InputKind, draw
 from fp8core.recipes import RECIPES
-from fp8core.recipes.text import own_text
 from pages.outliers.controls import MORE, MOST, ROLE, SHOW, UPLOAD
 from pages.outliers.data import FACTOR, operand_of_key, source_of
 from pages.outliers.subject import db, percent
+from tests.fp8core.random_recipes import own_text
 from tests.pages.texts import texts
 
 PAGE = "pages/outliers.py"
