@@ -5,7 +5,8 @@
         page = open_page(server.url + "/live_gemm?recipe=mxfp8")
 
 `server` serves all tests; `fresh_server` is a new process for one test. `open_page` waits until the page has
-drawn and takes `theme="dark"`, `width` and `height`; with `fresh=True` it is a session of its own.
+drawn and takes `theme="dark"`, `width`, `height` and `touch=True`; with `fresh=True` it is a session of its
+own.
 `settled(page)` waits until a rerun is over. Chromium is Debian's; without it the tests are skipped, or fail
 where the environment has REQUIRE_BROWSER=1.
 """
@@ -79,17 +80,17 @@ def themed(chromium) -> Callable:
     """
 
     @cache
-    def profile(theme: str):
-        made = chromium.new_context(color_scheme=theme)
-        made.add_init_script("try { localStorage.clear() } catch {}\n" + OBSERVE_SHIFTS)
-        return made
+    def profile(theme: str, touch: bool = False):
+        context = chromium.new_context(color_scheme=theme, has_touch=touch)
+        context.add_init_script("try { localStorage.clear() } catch {}\n" + OBSERVE_SHIFTS)
+        return context
 
     return profile
 
 
 @pytest.fixture(scope="session")
-def parked() -> dict[str, list]:
-    """The pages of tests that are over, by theme: to go on in one is a third of the work of a new session."""
+def parked() -> dict[tuple[str, bool], list]:
+    """The pages of earlier tests, by theme and touch: going on in one is a third of the work of a session."""
     return defaultdict(list)
 
 
@@ -108,12 +109,14 @@ def open_page(themed, server, parked) -> Iterator[Callable]:
         theme: str = "light",
         width: int = 1280,
         height: int = 900,
+        touch: bool = False,
         wait: bool = True,
         fresh: bool = False,
     ):
         is_plain = wait and not fresh and url.startswith(server.url + "/") and not FRAMED.search(url)
-        page = parked[theme].pop() if is_plain and parked[theme] else themed(theme).new_page()
-        (pages if is_plain else new).append((theme, page))
+        profile = theme, touch
+        page = parked[profile].pop() if is_plain and parked[profile] else themed(*profile).new_page()
+        (pages if is_plain else new).append((profile, page))
         page.set_viewport_size({"width": width, "height": height})
         if page.url.startswith(server.url):
             page.mouse.move(0, 0)
@@ -126,9 +129,9 @@ def open_page(themed, server, parked) -> Iterator[Callable]:
         return page
 
     yield open_
-    for theme, page in pages:
+    for profile, page in pages:
         page.mouse.up()
         page.emulate_media(media="null", reduced_motion="null")
-        parked[theme].append(page)
+        parked[profile].append(page)
     for _, page in new:
         page.close()

@@ -1,5 +1,7 @@
 """A gold handle in a chart: where it is, and what the address says."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from urllib.parse import parse_qs, urlsplit
 
 from tests.browser.looks import in_the_end
@@ -27,6 +29,18 @@ def at_rest(page, hand) -> dict[str, float]:
         return before, hand.bounding_box()
 
     return in_the_end(page, twice, lambda seen: seen[0] is not None and seen[0] == seen[1])[1]
+
+
+@contextmanager
+def finger(page, *points: Sequence[float]) -> Iterator[None]:
+    """Put a finger down at the first point and move it along the others; it is lifted after the block."""
+    client = page.context.new_cdp_session(page)
+    kinds = ["touchStart", *["touchMove"] * (len(points) - 1)]
+    for kind, (x, y) in zip(kinds, points, strict=True):
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
+    yield
+    client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    client.detach()
 
 
 def click_mark(page, mark) -> None:

@@ -74,16 +74,12 @@ def test_a_click_on_a_neighbor_or_on_the_strip_takes_that_number(server, open_pa
         settled(page)
 
 
-def test_a_finger_beside_a_tick_of_the_strip_takes_the_nearest_number(server, chromium):
-    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
-    page = context.new_page()
-    page.goto(server.url + "/formats?code_format=e2m1")
-    settled(page)
+def test_a_finger_beside_a_tick_of_the_strip_takes_the_nearest_number(server, open_page):
+    page = open_page(server.url + "/formats?code_format=e2m1", width=390, height=844, touch=True)
     ticks = {one: page.locator(f'[aria-label*="take: {one}"]').last.bounding_box() for one in ("3", "4")}
     near, far = (box["x"] + box["width"] / 2 for box in ticks.values())
     page.touchscreen.tap(near + 0.4 * (far - near), ticks["3"]["y"] + 15)
     page.wait_for_url(re.compile(r"number=3(\.0)?$"))
-    context.close()
 
 
 def test_a_slider_moves_the_bars_first_and_the_address_later(server, open_page):

@@ -9,7 +9,7 @@ from pages.rotations.controls import MAGNITUDE
 from pages.scaling.rules import BLOCK_AMAX
 from pages.scaling.window import LOG2_SCALE
 from pages.why_fp8.controls import TOKENS
-from tests.browser.handles import HANDLE, at_rest, center, click_mark, position, value_in
+from tests.browser.handles import HANDLE, at_rest, center, click_mark, finger, position, value_in
 from tests.browser.lines import Line
 from tests.browser.looks import TWO_FRAMES, in_the_end, listening, settled
 from tests.sweeps import each, some_cases
@@ -57,22 +57,16 @@ def test_the_handle_stays_under_the_mouse_and_keys_move_it_and_the_address_follo
 
 
 @pytest.mark.parametrize("address", some_cases(2, each(HANDS)))
-def test_a_finger_moves_the_handle_and_the_page_does_not_scroll(chromium, server, address):
+def test_a_finger_moves_the_handle_and_the_page_does_not_scroll(server, open_page, address):
     _, (across, up) = HANDS[address]
-    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
-    page = context.new_page()
-    page.goto(f"{server.url}/{address}")
-    settled(page)
+    page = open_page(f"{server.url}/{address}", width=390, height=844, touch=True)
     page.wait_for_selector(HANDLE)
     before, (x, y) = position(page), center(page)
-    client = context.new_cdp_session(page)
-    for kind, share in (("touchStart", 0), ("touchMove", 0.3), ("touchMove", 0.6), ("touchEnd", None)):
-        points = [] if share is None else [{"x": x + share * across, "y": y + share * up}]
-        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    with finger(page, *((x + share * across, y + share * up) for share in (0, 0.3, 0.6))):
+        pass
     settled(page)
     assert in_the_end(page, lambda: position(page), lambda now: now != before) != before
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
-    context.close()
 
 
 def test_a_quick_pull_that_makes_the_chart_wider_leaves_the_handle_where_it_was_let_go(server, open_page):

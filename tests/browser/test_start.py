@@ -9,7 +9,7 @@ from fp8core.experiments.pulled_number import ROWS, K, Scales, pulled, recorded
 from fp8core.linear import FPROP, WGRAD, Matmul
 from fp8core.recipes import RECIPES
 from pages.start.window import PER_POWER, PULL
-from tests.browser.handles import at_rest
+from tests.browser.handles import at_rest, finger
 from tests.browser.looks import in_the_end, settled
 
 pytestmark = pytest.mark.browser
@@ -146,32 +146,18 @@ def test_the_address_keeps_where_a_pause_stopped_the_sum(server, open_page):
     page.wait_for_url(lambda url: f"start_k={at}" in url)
 
 
-def test_a_finger_pulls_on_a_telephone_and_the_page_does_not_scroll(chromium, server):
-    context = chromium.new_context(
-        viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="dark"
-    )
-    page = context.new_page()
-    page.goto(server.url + "/?start_format=e2m1")
-    settled(page)
+def test_a_finger_pulls_on_a_telephone_and_the_page_does_not_scroll(server, open_page):
+    page = open_page(server.url + "/?start_format=e2m1", theme="dark", width=390, height=844, touch=True)
     page.wait_for_selector(HANDLE)
     x, y = center(page, HANDLE)
-    client = context.new_cdp_session(page)
-
-    def touch(kind: str, *points: tuple[float, float]) -> None:
-        touches = [{"x": px, "y": py} for px, py in points]
-        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
-
-    touch("touchStart", (x, y))
-    for way in range(10, 61, 10):
-        touch("touchMove", (x, y - way))
-    touch("touchEnd")
+    with finger(page, *((x, y - way) for way in range(0, 61, 10))):
+        pass
     settled(page)
     last = step_of(page)
     assert last > 8
     expected = expected_lost(last, recipe="mxfp4")
     assert in_the_end(page, lambda: lost_in(page), lambda lost: lost == expected) == expected
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
-    context.close()
 
 
 def test_the_words_of_a_window_at_the_top_stand_clear_of_the_handle_on_a_telephone(server, open_page):

@@ -15,6 +15,7 @@ from pages.stochastic_rounding.controls import COLUMN, ELEMENTS, ROW, SPOT, STRO
 from pages.stochastic_rounding.controls import WIPE as WIPE_CONTROL
 from pages.stochastic_rounding.picture import MAX_BYTES, mystery, painted, rounded
 from pages.stochastic_rounding.recipes import TILES, operand_of, quantized, tensor_of
+from tests.browser.handles import finger
 from tests.browser.looks import in_the_end, listening, settled
 
 pytestmark = pytest.mark.browser
@@ -170,25 +171,15 @@ def test_a_stroke_is_rounded_like_the_rest_and_can_be_wiped_away(server, open_pa
     page.wait_for_url(lambda url: value_in(url, STROKES.key) is None)
 
 
-def test_the_bright_spot_follows_a_finger_and_keys(chromium, server):
-    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
-    page = context.new_page()
-    page.goto(f"{server.url}/stochastic_rounding?part=recipes&wipe=90")
-    settled(page)
+def test_the_bright_spot_follows_a_finger_and_keys(server, open_page):
+    page = open_page(
+        f"{server.url}/stochastic_rounding?part=recipes&wipe=90", width=390, height=844, touch=True
+    )
     box = page.locator(SPOT_HANDLE).bounding_box()
     x, y = box["x"] + 22, box["y"] + 22
     pixel = page.locator(f"{WIPE} img.left").first.bounding_box()["width"] / mystery().light.shape[1]
-    client = context.new_cdp_session(page)
-
-    def touch(kind: str, *point: float) -> None:
-        points = [dict(zip("xy", point, strict=True))] if point else []
-        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-
-    touch("touchStart", x, y)
-    for part in (0.5, 1):
-        touch("touchMove", x + part * 40 * pixel, y - part * 60 * pixel)
-    page.wait_for_url(lambda url: value_in(url, ROW.key) is not None)
-    touch("touchEnd")
+    with finger(page, *((x + part * 40 * pixel, y - part * 60 * pixel) for part in (0, 0.5, 1))):
+        page.wait_for_url(lambda url: value_in(url, ROW.key) is not None)
     place = lambda: [int(value_in(page.url, one.key)) for one in (ROW, COLUMN)]  # noqa: E731
     assert place() == pytest.approx([ROW.default - 60, COLUMN.default + 40], abs=1)
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
@@ -199,4 +190,3 @@ def test_the_bright_spot_follows_a_finger_and_keys(chromium, server):
     page.keyboard.press("ArrowLeft")
     page.wait_for_url(lambda url: value_in(url, COLUMN.key) == str(column - 1))
     assert place() == [row - 1, column - 1]
-    context.close()

@@ -10,6 +10,7 @@ from pages.kit.shared_controls import INPUT, SEED
 from pages.kit.stage.window import STEPS
 from pages.tile_layouts.matmul import cases, contraction, output_parts
 from pages.tile_layouts.row import is_lost, pull
+from tests.browser.handles import finger
 from tests.browser.looks import in_the_end, settled, silent
 from tests.sweeps import each, some_cases
 
@@ -171,22 +172,24 @@ def turn(page) -> int:
 
 
 @pytest.mark.parametrize("device", some_cases(2, each(["finger", "mouse"])))
-def test_a_number_of_a_row_that_is_pulled_takes_its_tile_s_window_along(server, chromium, device):
+def test_a_number_of_a_row_that_is_pulled_takes_its_tile_s_window_along(server, open_page, device):
     is_touch = device == "finger"
-    size = {"width": 390, "height": 844} if is_touch else {"width": 1440, "height": 900}
-    context = chromium.new_context(viewport=size, has_touch=is_touch)
-    page = context.new_page()
-    page.goto(server.url + "/tile_layouts?show=row&number_k=300")
-    settled(page)
+    width, height = (390, 844) if is_touch else (1440, 900)
+    page = open_page(
+        server.url + "/tile_layouts?show=row&number_k=300", width=width, height=height, touch=is_touch
+    )
     page.wait_for_selector(HANDLE)
     x, y = center(page, HANDLE)
     assert page.locator("circle.dot.lost").count() == 0
-    drag(
-        page,
-        context,
-        [(x, y), (x, y - 90), (x, y - 150)] if is_touch else [(x, y), (x, y - 100), (x, y - 160)],
-        is_touch,
-    )
+    if is_touch:
+        with finger(page, (x, y), (x, y - 90), (x, y - 150)):
+            pass
+    else:
+        page.mouse.move(x, y)
+        page.mouse.down()
+        for way in (100, 160):
+            page.mouse.move(x, y - way, steps=4)
+        page.mouse.up()
     page.wait_for_url(lambda url: "row_pull=" in url)
     settled(page)
     step = int(page.locator(HANDLE).get_attribute("aria-valuenow")) + int(STEPS[0])
@@ -197,22 +200,6 @@ def test_a_number_of_a_row_that_is_pulled_takes_its_tile_s_window_along(server, 
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
     page.locator(HANDLE).press("ArrowDown")
     wait_for_parameters(page, row_pull=str(step - 1))
-    context.close()
-
-
-def drag(page, context, points: list[tuple[float, float]], is_touch: bool) -> None:
-    if not is_touch:
-        page.mouse.move(*points[0])
-        page.mouse.down()
-        for point in points[1:]:
-            page.mouse.move(*point, steps=4)
-        page.mouse.up()
-        return
-    client = context.new_cdp_session(page)
-    kinds = ["touchStart", *["touchMove"] * (len(points) - 1)]
-    for kind, (x, y) in zip(kinds, points, strict=True):
-        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
-    client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
 def lost_in(page) -> list[int]:
