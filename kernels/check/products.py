@@ -168,16 +168,10 @@ def product_line(product: Product, name: str, on: str, others: tuple[str, ...] =
         detail = f"{product.unwritten:,} of {product.outputs:,} outputs were not written, or are NaN."
     elif product.worst > 1:
         detail = f"An error is {product.worst:.3g} times its bound on {on}: {product.place}."
-    return Line(
-        name=name,
-        group=Group.GEMMS,
-        verdict=Verdict.FAIL if product.unwritten or product.worst > 1 else Verdict.PASS,
-        detail=detail,
-        figures=(
-            Figure("largest error over its bound", product.worst),
-            Figure("outputs compared", float(product.sampled)),
-        ),
-    )
+    verdict = Verdict.FAIL if product.unwritten or product.worst > 1 else Verdict.PASS
+    error = Figure("largest error over its bound", product.worst)
+    figures = (error, Figure("outputs compared", float(product.sampled)))
+    return Line(name=name, group=Group.GEMMS, verdict=verdict, detail=detail, figures=figures)
 
 
 def accumulator_line(products: list[Product], name: str) -> Line:
@@ -186,24 +180,14 @@ def accumulator_line(products: list[Product], name: str) -> Line:
         sum(getattr(each, count) for each in predicted.values()) for count in ("outputs", "different")
     )
     if not outputs:
-        return Line(
-            name=name,
-            group=Group.ACCUMULATOR,
-            verdict=Verdict.NOT_SUPPORTED,
-            detail="The model that predicts each bit describes Hopper's tensor core (9.0), not this one.",
-        )
+        detail = "The model that predicts each bit describes Hopper's tensor core (9.0), not this one."
+        return Line(name=name, group=Group.ACCUMULATOR, verdict=Verdict.NOT_SUPPORTED, detail=detail)
     detail = f"{outputs:,} outputs of {len(products)} matmuls equal the model, bit for bit."
     if unlike:
         name_of, worst = next((name, each) for name, each in predicted.items() if each.different)
         where = f"{name_of}, {worst.first_difference}"
         detail = f"{unlike:,} of {outputs:,} outputs differ from the model. {where}."
-    return Line(
-        name=name,
-        group=Group.ACCUMULATOR,
-        verdict=Verdict.FAIL if unlike else Verdict.PASS,
-        detail=detail,
-        figures=(Figure("outputs compared", float(outputs)), Figure("different", float(unlike))),
-    )
+    return Line.of_comparison(Group.ACCUMULATOR, name, detail, outputs, unlike, what="outputs compared")
 
 
 def determinism_line(products: list[Product], name: str) -> Line:
@@ -211,10 +195,4 @@ def determinism_line(products: list[Product], name: str) -> Line:
     detail = f"{RUNS} runs of each of {len(products)} matmuls gave the same bits."
     if differ:
         detail = f"{RUNS} runs gave different bits: {', '.join(differ)}."
-    return Line(
-        name=name,
-        group=Group.DETERMINISM,
-        verdict=Verdict.FAIL if differ else Verdict.PASS,
-        detail=detail,
-        figures=(Figure("matmuls", float(len(products))), Figure("different", float(len(differ)))),
-    )
+    return Line.of_comparison(Group.DETERMINISM, name, detail, len(products), len(differ), what="matmuls")

@@ -19,7 +19,7 @@ from fp8core.linear import Matmul, Side
 from fp8core.philox import random_bits
 from fp8core.recipes import Operand, Recipe
 from fp8core.rounding import Rounding
-from kernels.check.report import Figure, Group, Line, Verdict
+from kernels.check.report import Group, Line
 from kernels.device import Device, DeviceKind, current_device, launching
 from kernels.launching.launch import launch
 from kernels.measure.operands import quantized
@@ -91,13 +91,7 @@ def check_casts(format_: FloatFormat, device: Device) -> Line:
         pair = f"{x[at]!s} is {right:#04x}, the device says {written[at]:#04x}"
         detail = f"{miswritten.sum():,} numbers get another code; {pair}."
     wrong = int(misread.sum() + miswritten.sum())
-    return Line(
-        name=format_.name,
-        group=Group.CASTS,
-        verdict=Verdict.FAIL if wrong else Verdict.PASS,
-        detail=detail,
-        figures=(Figure("compared", float(read.size + x.size)), Figure("different", float(wrong))),
-    )
+    return Line.of_comparison(Group.CASTS, format_.name, detail, read.size + x.size, wrong)
 
 
 def checked_mnk(device: Device) -> tuple[int, int, int]:
@@ -205,15 +199,9 @@ def check_quantizers(
             if wrong and not detail:
                 detail = f"{where}: {first}"
     words = f"{compared:,} codes and scales of {operands} operands"
-    return Line(
-        name=recipe.name,
-        group=Group.QUANTIZERS,
-        verdict=Verdict.FAIL if different else Verdict.PASS,
-        detail=f"{different:,} of {words} differ. {detail}."
-        if different
-        else f"{words} equal the reference, bit for bit.",
-        figures=(Figure("compared", float(compared)), Figure("different", float(different))),
-    )
+    equal = f"{words} equal the reference, bit for bit."
+    detail = f"{different:,} of {words} differ. {detail}." if different else equal
+    return Line.of_comparison(Group.QUANTIZERS, recipe.name, detail, compared, different)
 
 
 def quantizer_codes(recipe: Recipe, matmuls: tuple[Matmul, ...], device: Device) -> Iterator[Code]:

@@ -159,6 +159,15 @@ class Line:
     figures: tuple[Figure, ...] = ()
     reference: Reference | None = None
 
+    @classmethod
+    def of_comparison(
+        cls, group: Group, name: str, detail: str, compared: int, different: int, *, what: str = "compared"
+    ) -> "Line":
+        """The line of a comparison, which fails where anything differs."""
+        verdict = Verdict.FAIL if different else Verdict.PASS
+        figures = (Figure(what, float(compared)), Figure("different", float(different)))
+        return cls(name=name, group=group, verdict=verdict, detail=detail, figures=figures)
+
     @property
     def share(self) -> float | None:
         if self.reference is None or not self.figures or not self.reference.value:

@@ -142,13 +142,9 @@ def soak_line(job: GemmJob | QuantizerJob, name: str, on: str, device: Device) -
     if not fault:
         wrong = other_bits(run, launches, device)
         fault = f"{wrong:,} of {launches:,} launches gave other bits than the first." if wrong else ""
-    return Line(
-        name=name,
-        group=group,
-        verdict=Verdict.FAIL if fault else Verdict.PASS,
-        detail=fault or f"{launches:,} launches on {_SETS} sets of operands gave the bits of the first.",
-        figures=(Figure("launches", float(launches)),),
-    )
+    verdict, figures = Verdict.FAIL if fault else Verdict.PASS, (Figure("launches", float(launches)),)
+    detail = fault or f"{launches:,} launches on {_SETS} sets of operands gave the bits of the first."
+    return Line(name=name, group=group, verdict=verdict, detail=detail, figures=figures)
 
 
 def other_bits(run: Run, launches: int, device: Device) -> int:

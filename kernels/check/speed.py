@@ -110,13 +110,9 @@ def time_quantizer(name: str, operand: Operand, findings: Findings, device: Devi
     rate, share = moved / times[name] / 1e3, times[COPY] / times[name]
     if fault := limits_of(device).memory_fault(rate):
         return Line(name=name, group=Group.SPEED, verdict=Verdict.FAIL, detail=f"Wrong: {fault}.")
-    return Line(
-        name=name,
-        group=Group.SPEED,
-        verdict=Verdict.PASS,
-        detail=f"{rate:,.0f} {GB_S}, {share:.0%} of the copy of the same turns.",
-        figures=(Figure("rate", rate, GB_S), Figure(SHARE_OF_COPY, share)),
-    )
+    detail = f"{rate:,.0f} {GB_S}, {share:.0%} of the copy of the same turns."
+    figures = (Figure("rate", rate, GB_S), Figure(SHARE_OF_COPY, share))
+    return Line(name=name, group=Group.SPEED, verdict=Verdict.PASS, detail=detail, figures=figures)
 
 
 def quantizer_codes(operand: Operand, device: Device) -> Iterator[Code]:
@@ -275,12 +271,7 @@ def speed_line(
             verdict = Verdict.SLOW
             detail += f": {why_slow(gauges, facts)}."
     return Line(
-        name=name,
-        group=Group.SPEED,
-        verdict=verdict,
-        detail=detail,
-        figures=tuple(figures),
-        reference=reference,
+        name=name, group=Group.SPEED, verdict=verdict, detail=detail, figures=(*figures,), reference=reference
     )
 
 
