@@ -140,8 +140,7 @@ def show(controls: Controls) -> None:
     with words:
         format_ = format_or_default(controls, name)
     rounding = Rounding[controls.draw(ROUNDING).upper()]
-    policies = [policy.name.lower() for policy in format_.overflows]
-    options = {policy: OVERFLOW.options[policy] for policy in policies}
+    options = {(key := policy.name.lower()): OVERFLOW.options[key] for policy in format_.overflows}
     overflow = Overflow[controls.draw(OVERFLOW, options=options).upper()]
     if name == OWN:
         draw_own(controls)

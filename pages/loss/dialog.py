@@ -21,15 +21,12 @@ def name_of(run: Run) -> str:
     return f"{run.row.job.recipe}.{run.row.job.seed}" + ".here" * run.is_here
 
 
-def runs_of(group: Group, name: str) -> tuple[Run, ...]:
-    """The run of this name, or all runs of a recipe."""
-    runs = group.of((name.split(".")[0], False, False))
-    return runs if "." not in name else tuple(run for run in runs if name_of(run) == name)
-
-
 def draw_dialog(controls: Controls, group: Group) -> None:
     """Draw the runs that the reader opened, in a dialog."""
-    runs = runs_of(group, controls.draw(OPEN_RUN))
+    name = controls.draw(OPEN_RUN)
+    runs = group.of((name.split(".")[0], False, False))
+    if "." in name:
+        runs = tuple(run for run in runs if name_of(run) == name)
     if not runs:
         return
     which, width = f"{len(runs)} runs", "large"

@@ -67,9 +67,11 @@ def draw(controls: Controls, subject: Subject, key: str, codes: Codes) -> None:
     operand = operand_of_key(key, subject.role)
     title = subject.titles.get(key, key)
     tile = stored_tile(tensor_of(subject.role), *operand.tile)
+    dead = sum(value == 0 != x for x, value in zip(codes.x, codes.values, strict=True))
+    fate = f"{dead or 'None'} of {len(codes.x)} {'become' if dead > 1 else 'becomes'} 0."
     scale = short(codes.scale)
     head = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
-    head.markdown(f"**{title}**, {where(codes)}, in a tile of {tile} with the scale {scale}. {fate(codes)}")
+    head.markdown(f"**{title}**, {where(codes)}, in a tile of {tile} with the scale {scale}. {fate}")
     head.button("Close", type="tertiary", on_click=controls.preset, kwargs={NUMBERS.key: ""})
     heads = ["", *map(str, codes.numbers)]
     st.html(grid(heads, lines(operand.spec.format, codes), page_ink(), is_sticky=True))
@@ -81,11 +83,6 @@ def where(codes: Codes) -> str:
         f"{name}{'s' * (len(part) > 1)} {span(part)}"
         for name, part in (("row", codes.rows), ("column", codes.columns))
     )
-
-
-def fate(codes: Codes) -> str:
-    dead = sum(value == 0 != x for x, value in zip(codes.x, codes.values, strict=True))
-    return f"{dead or 'None'} of {len(codes.x)} {'become' if dead > 1 else 'becomes'} 0."
 
 
 def lines(element: Format, codes: Codes) -> list[list[str]]:

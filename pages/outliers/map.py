@@ -33,8 +33,7 @@ from pages.outliers.subject import Subject, db, error_maps, percent
 
 FIGURES = "numbers outside the outlier\nchannels that become 0", "become 0 outside outlier channels"
 FIGURES_OF_ALL = "numbers\nthat become 0", "become 0"
-# Pixels of a chart beside its marks.
-AROUND = 8
+AROUND = 8  # pixels of a chart beside its marks
 
 
 def show(controls: Controls) -> None:

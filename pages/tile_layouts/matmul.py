@@ -234,17 +234,14 @@ def _sum(scenes: tuple[Scene, ...], numbers: list[ContractedNumbers], m: int, n:
         "exactWords": short(exact),
         "right": rights,
         "pulled": wrongs,
-        "adds": [_with_signs(values) for values in wrongs],
+        "adds": [
+            ["+" * (value > 0) + text for value, text in zip(values, column(values, 4)[0], strict=True)]
+            for values in wrongs
+        ],
         "soFar": [[short(value) for value in accumulate(right)] for right in rights],
         "steps": [[_steps(part, own) for part in own_parts] for own_parts in parts],
         "wrong": [_wrong(scene, own, one) for scene, one in zip(scenes, numbers, strict=True)],
     }
-
-
-def _with_signs(values: list[float]) -> list[str]:
-    """Numbers to one decimal place, with their signs."""
-    texts, _ = column(values, 4)
-    return ["+" * (value > 0) + text for value, text in zip(values, texts, strict=True)]
 
 
 def _steps(part: PartialSum, own: MatmulSpec) -> list[tuple[str, str, str]]:

@@ -129,8 +129,7 @@ def _any_shape(ink: Ink, is_aside: bool) -> alt.LayerChart:
 
 
 _FEW_OPERATIONS, _MANY_OPERATIONS = 16.0, 32768.0
-# A label's share of the height on a projector, where the chart is flattest.
-_LABEL = 0.065
+_LABEL = 0.065  # a label's share of the height on a projector, where the chart is flattest
 # Pixels of a line of the slopes' names, the number of lines, and pixels from them to the corner.
 _LINE, _NAMES, _CORNER = 16, 3, 6
 _SPEED_TICKS = [digit * 10.0**power for power in range(5) for digit in (1, 2, 5)]

@@ -27,8 +27,7 @@ from pages.kit.charts.words import power_labels, power_of_two
 Row = dict[str, object]
 
 FLIP, TAKE, BITS = "flip", "take", "bits"
-# Bits in a line, at most: a telephone has no room for more.
-ROW = 16
+ROW = 16  # bits in a line, at most: a telephone has no room for more
 # Pixels: a bit, a line with its words, and below a bit the line under its field, the field's name and value.
 TALL, LINE, UNDER, NAME, VALUE = 64, 124, 8, 24, 46
 

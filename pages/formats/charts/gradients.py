@@ -13,8 +13,7 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, number, several, template
 from pages.kit.charts.words import power_labels
 
-# Pixels of the slider above the picture.
-_SLIDER = 40
+_SLIDER = 40  # pixels of the slider above the picture
 # Of a row: the highest bar, and the words above the window.
 _FILL, _HEAD = 0.66, 0.3
 ZERO, SUBNORMAL = "becomes zero", "subnormal: loses bits"

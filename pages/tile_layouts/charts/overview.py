@@ -25,8 +25,7 @@ CELLS, SHAPES = "cells", "shapes"
 OPEN = "open"
 
 
-# Start and stop: two numbers, or two arrays of them.
-Ends = Any
+Ends = Any  # start and stop: two numbers, or two arrays of them
 
 
 @dataclass(frozen=True, kw_only=True)
