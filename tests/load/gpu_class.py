@@ -62,7 +62,7 @@ class Reader:
 def jobs(count: int, seed: int, *, odd: float = 0.3) -> list[GemmJob]:
     """Jobs as a class would ask for them: mostly what the buttons offer, some of odd shapes or seeds."""
     rng = random.Random(seed)
-    found = []
+    drawn_jobs = []
     for _ in range(count):
         matmul = MATMULS[rng.choice([*MATMULS])]
         shape = rng.choice(PRESETS).mnk(matmul)
@@ -70,8 +70,8 @@ def jobs(count: int, seed: int, *, odd: float = 0.3) -> list[GemmJob]:
             mnk = rng.choice([*ODD, tuple(rng.randint(1, 6000) for _ in "mnk")])
             shape = dict(zip("mnk", mnk, strict=True))
         number = 0 if rng.random() < 0.7 else rng.randint(1, 99)
-        found.append(GemmJob(recipe=rng.choice([*RECIPES]), matmul=matmul.name, seed=number, **shape))
-    return found
+        drawn_jobs.append(GemmJob(recipe=rng.choice([*RECIPES]), matmul=matmul.name, seed=number, **shape))
+    return drawn_jobs
 
 
 def heaviest(allowance: Allowance) -> GemmJob:
@@ -81,13 +81,13 @@ def heaviest(allowance: Allowance) -> GemmJob:
 
 
 def spread(times: Sequence[float | None]) -> dict[str, float | int | None]:
-    """The median, the 95th percentile and the longest of the times that are there."""
-    there = sorted(time for time in times if time is not None)
+    """The median, the 95th percentile and the longest of the times that are known."""
+    ordered = sorted(time for time in times if time is not None)
 
     def part(share: float) -> float | None:
-        return round(there[min(len(there) - 1, int(share * len(there)))], 2) if there else None
+        return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 2) if ordered else None
 
-    return {"p50_s": part(0.5), "p95_s": part(0.95), "max_s": part(1.0), "missing": len(times) - len(there)}
+    return {"p50_s": part(0.5), "p95_s": part(0.95), "max_s": part(1.0), "missing": len(times) - len(ordered)}
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
