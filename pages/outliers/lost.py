@@ -28,8 +28,7 @@ def show_lines(controls: Controls) -> None:
     along = controls.draw(LINES, here().control)
     if (answer := error_maps(controls)) is None:
         return
-    subject, every = answer
-    parts = {key: part for key, part in every.items() if part is not None}
+    subject, parts = answer
     lines = {key: getattr(part.error, along) for key, part in parts.items()}
     titles, noun = subject.titles, NOUN[along]
     spreads = {key: spread(titles[key], mark_of(key), part, lines[key]) for key, part in parts.items()}
@@ -126,8 +125,7 @@ RULES = (
 def show_parts(controls: Controls) -> None:
     if (answer := error_maps(controls)) is None:
         return
-    subject, every = answer
-    parts = {key: part for key, part in every.items() if part is not None}
+    subject, parts = answer
     key = max(parts, key=lambda key: shares(parts[key])["deadzone"])
     draw_notice(
         f"Under {subject.titles[key]} **{percent(parts[key].error.logged.underflows / 100)} of the elements "

@@ -44,8 +44,7 @@ def show(controls: Controls) -> None:
             view.control.button(label, on_click=controls.preset, kwargs=settings)
     if (answer := error_maps(controls, view.control)) is None:
         return
-    subject, parts = answer
-    maps = {key: part for key, part in parts.items() if part is not None}
+    subject, maps = answer
     draw_notice(notice(subject, maps))
     first, titles = next(iter(maps.values())), subject.titles
     at = codes.place_of(controls, subject)
@@ -60,7 +59,7 @@ def show(controls: Controls) -> None:
             # A hand changes the data alone, so the browser keeps the picture.
             inputs=(replace(subject, source=replace(subject.source, factor=1.0, every=1)), theme(), height),
             at=controls.value(FACTOR),
-            spec_at=lambda start: picture(subject, parts, height, theme(), start, run),
+            spec_at=lambda start: picture(subject, maps, height, theme(), start, run),
             param=HAND,
             field=FIELD,
             alt_at=lambda _: (
@@ -73,7 +72,7 @@ def show(controls: Controls) -> None:
             _mount_ruler(controls)
     else:
         draw_chart(
-            picture(subject, parts, height, theme(), run=run),
+            picture(subject, maps, height, theme(), run=run),
             key="outliers_map",
             place=place,
             is_rigid=True,
@@ -105,18 +104,17 @@ def _mount_ruler(controls: Controls) -> None:
 
 def picture(
     subject: Subject,
-    parts: Mapping[str, ErrorMap | None],
+    maps: Mapping[str, ErrorMap],
     height: int,
     theme: str,
     start: int | None = None,
     run: tuple[str, Codes] | None = None,
 ) -> Filled:
     """The maps, with a line around a `run` of one; with a `start`, a handle on the outliers."""
-    first = next(part for part in parts.values() if part is not None)
-    factor = subject.source.factor
+    first = next(iter(maps.values()))
     stops = start and Stops(
         channels=_outlier_channels(subject, first),
-        factor=factor,
+        factor=subject.source.factor,
         factors=list(FACTOR.options),
         start=start,
         every=subject.source.every,
@@ -124,8 +122,10 @@ def picture(
     )
     return map_chart(
         [
-            _row(subject, key, part, INKS[theme]) | _outline(part, run[1] if run and run[0] == key else None)
-            for key, part in parts.items()
+            _row(subject, key, part, INKS[theme])
+            | (_outline(part, run[1]) if part and run and run[0] == key else {})
+            for key in subject.keys
+            for part in [maps.get(key)]
         ],
         first.columns,
         first.largest.tolist(),
@@ -160,9 +160,9 @@ def _row(subject: Subject, key: str, part: ErrorMap | None, ink: Ink) -> dict[st
     }
 
 
-def _outline(part: ErrorMap | None, run: Codes | None) -> dict[str, list[float]]:
+def _outline(part: ErrorMap, run: Codes) -> dict[str, list[float]]:
     """A run on this map: its columns, and its rows as shares of the map."""
-    if part is None or run is None or run.rows.start not in part.rows:
+    if run.rows.start not in part.rows:
         return {}
     rows = [(at - part.rows.start) / len(part.rows) for at in (run.rows.start, run.rows.stop)]
     columns = [at - part.columns.start for at in (run.columns.start, run.columns.stop)]

@@ -69,22 +69,21 @@ def recipes(controls: Controls) -> tuple[str, ...]:
     return keys or tuple(RECIPES_SHOWN.default)
 
 
-def error_maps(
-    controls: Controls, place: Place | None = None
-) -> tuple[Subject, dict[str, ErrorMap | None]] | None:
-    """Draw the choice of the subject and return its maps by key, None for a recipe in bf16.
+def error_maps(controls: Controls, place: Place | None = None) -> tuple[Subject, dict[str, ErrorMap]] | None:
+    """Draw the choice of the subject and return its maps by key, without recipes that stay bf16.
 
-    None until the pool has them, and if every recipe leaves the operand in bf16.
+    None until the pool has them, and if every recipe stays bf16.
     """
     subject = subject_of(controls, place)
     calls = [Call(error_map, (key, subject.role, subject.source)) for key in subject.keys]
     answer = computed("outliers_measured", subject, calls, label="Quantizing")
     if answer is None:
         return None
-    if not any(answer.parts):
-        draw_notice(f"Every chosen recipe {BF16}.")
-        return None
-    return answer.arguments, dict(zip(answer.arguments.keys, answer.parts, strict=True))
+    parts = zip(answer.arguments.keys, answer.parts, strict=True)
+    if maps := {key: part for key, part in parts if part is not None}:
+        return answer.arguments, maps
+    draw_notice(f"Every chosen recipe {BF16}.")
+    return None
 
 
 def _numbers(controls: Controls, place: Place | None) -> Source:

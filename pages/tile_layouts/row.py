@@ -115,7 +115,7 @@ def _values(scene: Scene, side: Side, at: int) -> NDArray[np.float64]:
 def sums(scene: Scene, row: int, column: int, index: int) -> list[NDArray[np.float64]]:
     """float64[K] each: D[row, column] up to each k, of rounded and of exact numbers.
 
-    Without the product of the gold number, unless a rotation has spread it.
+    The product of the gold number is left out, unless a rotation has spread it.
     """
     lines = (Side.A, row), (Side.B, column)
     exact = [scene.along_k(side, scene.operand(side).x, at).astype(np.float64) for side, at in lines]
