@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
-from typing import Any
+from operator import itemgetter
 
 from cachetools import LRUCache
 
@@ -43,18 +43,15 @@ from kernels.worker.jobs import (
 )
 from kernels.worker.worker import STOPPED, Launch, Limits, Supervisor
 
-RUNS, RUNS_A_MINUTE = "FP8_EXPLORER_RUNS_A_MINUTE", 20
-_MINUTE_S = 60.0
+RUNS, RUNS_A_MINUTE, _MINUTE_S = "FP8_EXPLORER_RUNS_A_MINUTE", 20, 60.0
 
 FORGOTTEN = Failed("This result is no longer kept: run it again.")
 REPLACED = Stopped("Replaced by a newer run of yours before its turn came.")
 CLOSED = Stopped("Not run: the app is shutting down.")
 GONE = Stopped("Given up: the page that asked for it was closed or lost its connection.")
 
-ABSENT_S = 4.0
-"""Time after which a session that has left gives its jobs up."""
-SLOT_S = 4.0
-"""Time on the GPU after which a long job gives way to those that wait for a first answer."""
+ABSENT_S = 4.0  # after which a session that has left gives its jobs up
+SLOT_S = 4.0  # on the GPU, after which a long job gives way to those that wait for a first answer
 MOST_WAITING = 200
 RESULT_BYTES = 64 << 20
 """The most bytes of results to be fetched, and of those that answer equal jobs. Results that nobody fetched
@@ -64,13 +61,11 @@ _LEAST_BYTES = 1 << 10
 
 _HALF_LIFE_S = 60.0  # after which a second of GPU counts half
 _COMPILE_S = 2.0  # of a GEMM's kernels, roughly
-_RESTARTS = 2
-"""Times that a job gives way which then starts from the beginning."""
+_RESTARTS = 2  # of a job that gives way and then starts from the beginning
 _NEWEST_WEIGHT = 0.3
 _LOOK_EVERY_S, _COMING = 0.5, 6
 _SESSIONS = 4096
-_NUMBERS = count(1)
-"""Of tickets and turns, once a process: no two queues give the same number."""
+_NUMBERS = count(1)  # of tickets and turns, once a process: no two queues give the same number
 
 
 def runs_a_minute(environment: Mapping[str, str]) -> float:
@@ -154,12 +149,13 @@ class WorkerQueue:
         self._waiting: list[Run] = []
         self._active: list[Run] = []
         self._runs: dict[Ticket, Run] = {}
-        self._ends: LRUCache[Ticket, tuple[Final, int]] = LRUCache(RESULT_BYTES, getsizeof=_size)
-        self._answers: LRUCache[Job, tuple[Result, float, int]] = LRUCache(RESULT_BYTES, getsizeof=_size)
+        size = itemgetter(-1)
+        self._ends: LRUCache[Ticket, tuple[Final, int]] = LRUCache(RESULT_BYTES, getsizeof=size)
+        self._answers: LRUCache[Job, tuple[Result, float, int]] = LRUCache(RESULT_BYTES, getsizeof=size)
+        # Seconds of GPU that a session had, and until when: they fade.
         self._served: LRUCache[str, tuple[float, float]] = LRUCache(_SESSIONS)
-        """Seconds of GPU that a session had, and until when: they fade."""
+        # Time at which a session may again ask for as many jobs at once as its pace allows.
         self._full_at: LRUCache[str, float] = LRUCache(_SESSIONS)
-        """Time at which a session may again ask for as many jobs at once as its pace allows."""
         self._durations: dict[tuple[str, bool, int | str], float] = {}
         self._absent: dict[str, float] = {}
         self._looked = clock()
@@ -503,7 +499,3 @@ def _sized(end: Final, run: Run) -> tuple[Final, int]:
     end = end if isinstance(end, Done) else replace(end, partial=run.so_far)
     result = end.row if isinstance(end, Done) else end.partial
     return end, _LEAST_BYTES + (len(json.dumps(to_data(result))) if result is not None else 0)
-
-
-def _size(entry: tuple[Any, ...]) -> int:
-    return entry[-1]

@@ -22,7 +22,9 @@ _OBJECT_STORE_BYTES = 80_000_000  # little more than Ray's least
 _STOP_S = 20.0
 _STARTED = "Ray runtime started"
 _ERROR_LINE = re.compile(r"^[\w.]*(Error|Exception)\b.*|.*[Vv]ersion mismatch.*")
-_PARENT_DIED = 1
+_PARENT_DIED = 1  # PR_SET_PDEATHSIG of prctl
+_LISTENERS = ("node-manager", "object-manager", "runtime-env-agent")
+_LISTENERS += ("dashboard-agent-listen", "dashboard-agent-grpc", "metrics-export")
 _HEALTH = {
     "health_check_period_ms": 2000,
     "health_check_timeout_ms": 3000,
@@ -50,12 +52,7 @@ def _start(port: int, gpus: int, labels: Mapping[str, str]) -> list[str]:
         *("--num-cpus=0", f"--num-gpus={gpus}", f"--object-store-memory={_OBJECT_STORE_BYTES}"),
         f"--labels={','.join(f'{name}={text}' for name, text in labels.items())}",
         "--include-log-monitor=false",
-        f"--node-manager-port={port + 1}",
-        f"--object-manager-port={port + 2}",
-        f"--runtime-env-agent-port={port + 3}",
-        f"--dashboard-agent-listen-port={port + 4}",
-        f"--dashboard-agent-grpc-port={port + 5}",
-        f"--metrics-export-port={port + 6}",
+        *(f"--{name}-port={port + number}" for number, name in enumerate(_LISTENERS, 1)),
         *(f"--min-worker-port={port + 10}", f"--max-worker-port={port + 99}"),
     ]
 
