@@ -165,22 +165,16 @@ def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
     blocks, (m, n), k = plan.blocks, out.shape, a.k
-    a_codes, a_scales = _descriptors(plan, a, blocks.block_m)
-    b_codes, b_scales = _descriptors(plan, b, blocks.block_n)
+    sizes = (m, n, k, *out.stride())
+    sides = (_descriptors(plan, a, blocks.block_m), _descriptors(plan, b, blocks.block_n))
     return launch_kernel(
         native_gemm_kernel,
         (blocks.count(m, n),),
-        a_codes,
-        b_codes,
-        a_scales,
-        b_scales,
+        *(codes for codes, _ in sides),
+        *(scales for _, scales in sides),
         *(factor.scale if plan.numerics.applied(factor.side) else None for factor in (a, b)),
         out,
-        m,
-        n,
-        k,
-        out.stride(0),
-        out.stride(1),
+        *sizes,
         **kernel_constants(plan, k, accumulate=accumulate, kind=kind),
         num_warps=blocks.warps,
         num_stages=blocks.stages,
@@ -193,16 +187,12 @@ def _descriptors(plan: GemmPlan, factor: Factor, block_mn: int) -> tuple[object,
 
     native, operand = plan.numerics.native, factor.quantized
     assert operand is not None, "a block-scaled MMA multiplies two quantized operands"
-    spec, codes = operand.spec, factor.matrix
+    spec, block_k = operand.spec, plan.blocks.block_k
     scales = scale_blocks(operand.operand_scale, operand.operand_shape, spec, native)
-    boxes = (
-        code_box(spec, native, block_mn, plan.blocks.block_k),
-        scale_box(native, block_mn, plan.blocks.block_k),
+    return (
+        TensorDescriptor.from_tensor(factor.matrix, code_box(spec, native, block_mn, block_k)),
+        TensorDescriptor.from_tensor(scales, scale_box(native, block_mn, block_k)),
     )
-    of_codes, of_scales = (
-        TensorDescriptor.from_tensor(tensor, box) for tensor, box in zip((codes, scales), boxes, strict=True)
-    )
-    return of_codes, of_scales
 
 
 def code_box(spec: OperandSpec, native: NativeKind, block_mn: int, block_k: int) -> list[int]:
@@ -248,15 +238,13 @@ def scale_blocks(
     rows, columns = -(-mn // SCALE_ROWS), -(-k // (facts.tile_k * SCALE_TILES))
     bytes_ = SCALE_ROWS * SCALE_TILES // _HALVES
     blocks = empty((1, rows, columns, _HALVES, bytes_), torch.uint8, scale.device)
+    tensors = (scale.view(torch.uint8) if scale.dtype.itemsize == 1 else scale, blocks)
+    sizes = (mn, scale.shape[1], scale.stride(1), columns)
     launch_kernel(
         scale_blocks_kernel,
         (rows, -(-columns // _SCALE_COLUMNS)),
-        scale.view(torch.uint8) if scale.dtype.itemsize == 1 else scale,
-        blocks,
-        mn,
-        scale.shape[1],
-        scale.stride(1),
-        columns,
+        *tensors,
+        *sizes,
         **scale_constants(spec, kind, from_fp32=scale.dtype == torch.float32),
         **COMPILE_OPTIONS,
     )

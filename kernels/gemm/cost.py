@@ -261,11 +261,8 @@ def predict_us(
     items = count * sharing  # of work, one program's share of a block each
     few = np.where(np.asarray(m) <= FEW, sms, _up(count, _up(count, sms)))  # as Blocks.programs
     programs = np.where(facts.persistent & (split == 1) & (count > sms), few, count) * sharing
-    room = sms * facts.resident
-    at_once = np.minimum(programs, room)
-    waves, rest = items // at_once, items % at_once
-    partial = (rest == 0) & (at_once < room)  # the last wave leaves SMs idle
-    waves, last = waves - partial, _up(np.where(partial, at_once, rest), sms)
+    at_once, waves, last = _waves(items, programs, facts.resident, sms)
+    # a step along K, an item
     step_bytes = facts.step_bytes - np.maximum(0, block_m - m) * facts.step_row_bytes
     load_ns = step_bytes / shared["sm_gb_s"] + _zero_lines(facts, m, n) * shared["zero_row_ns"]
     multiply_ns = rates["product_ns"] * (block_m * block_n * block_k / 2**20)
@@ -281,6 +278,7 @@ def predict_us(
         return steps * step_ns(together) + block_ns * (1 + together) / 2
 
     multiplying_ns = waves * item_ns(facts.resident) + np.where(last > 0, item_ns(last), 0.0)
+    # memory and the L2
     busy = np.minimum(1.0, items / sms)  # part of the SMs that have work
     read, run_bytes = _traffic(facts, group, np.maximum(1, at_once // sharing), mnk, device.l2_bytes)
     written = m * n * facts.out_bytes
@@ -291,6 +289,7 @@ def predict_us(
     part_bytes = np.where(sharing > 1, rows * block_n * _SUM_BYTES, 0)
     l2_bytes = items * steps * step_bytes + written + 2 * items * part_bytes
     beside_ns = _longer(memory_ns, l2_bytes / (shared["l2_gb_s"] * busy), shared["sharpness"])
+    # all together
     launch_us, part_us = rates["launch_us"], part_bytes / rates["split_gb_s"] / 1e3
     cold_ns = _longer(multiplying_ns, beside_ns, shared["sharpness"]) + launch_us * 1e3
     duty = np.minimum(1.0, items * steps * step_ns(facts.resident) / facts.resident / (sms * cold_ns))
@@ -313,6 +312,16 @@ def _sharing(facts: Facts, split: Integers, k: Any) -> tuple[Integers, Integers]
     pairs = (splits % 2 == 0) & (steps - (splits - 1) * length >= length - 1) & ~((splits == 2) & (split > 2))
     own = np.where((facts.own_splits > 1) & pairs, 2, 1)
     return splits // own, np.minimum(length * own, steps)
+
+
+def _waves(
+    items: Integers, programs: Integers, resident: Integers, sms: int
+) -> tuple[Integers, Integers, Integers]:
+    """(programs at once, full waves of them, programs of an SM in the last wave)."""
+    at_once = np.minimum(programs, sms * resident)
+    waves, rest = items // at_once, items % at_once
+    partial = (rest == 0) & (at_once < sms * resident)  # the last wave leaves SMs idle
+    return at_once, waves - partial, _up(np.where(partial, at_once, rest), sms)
 
 
 def _passes_us(passes: Vector, shared: Mapping[str, float], mnk: tuple[Any, Any, Any]) -> Vector:

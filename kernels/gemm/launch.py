@@ -61,7 +61,11 @@ def _first_call(
 ) -> "torch.Tensor":
     with launching(memory(a)):
         kind = current_device().kind
-        plan = _fastest_plan(plan, a, b) if isinstance(plan, MatmulSpec) else plan
+        if isinstance(plan, MatmulSpec):
+            (m, k), (n, _) = operand_shape(a), operand_shape(b)
+            plan = plan_gemm(plan, (m, n, k), current_device(), Summation.RECIPE)
+        if isinstance(plan, Unsupported):
+            raise plan
         m, n, k = check_operands(a, b, plan, kind)
         if out is None:
             if accumulate:
@@ -82,14 +86,6 @@ def layout_of(operand: GemmOperand) -> Hashable:
 
 def tensors_of(operand: GemmOperand) -> "tuple[torch.Tensor, ...]":
     return operand.tensors if isinstance(operand, QuantizedTensor) else (operand,)
-
-
-def _fastest_plan(spec: MatmulSpec, a: GemmOperand, b: GemmOperand) -> GemmPlan:
-    (m, k), (n, _) = operand_shape(a), operand_shape(b)
-    plan = plan_gemm(spec, (m, n, k), current_device(), Summation.RECIPE)
-    if isinstance(plan, Unsupported):
-        raise plan
-    return plan
 
 
 def operand_shape(operand: GemmOperand) -> tuple[int, int]:

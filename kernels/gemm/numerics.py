@@ -232,24 +232,15 @@ def _promotion(
             return Unsupported(f"tiles of {sizes} along K do not nest")
         return step
     if arithmetic is not Arithmetic.FP8:
-        if summation is Summation.PROMOTED:
-            return Unsupported(_NOT_PROMOTED[arithmetic])
-        return WHOLE
-    match summation:
-        case Summation.FAST:
+        if summation is not Summation.PROMOTED:
             return WHOLE
-        case Summation.PROMOTED:
-            return _PROMOTED.promotion
-        case _:
-            return spec.accumulator.promotion
-
-
-_NOT_PROMOTED = {
-    Arithmetic.DEQUANTIZED: "promotion is for the FP8 tensor core of Hopper; these operands are multiplied "
-    "as bf16 and summed in fp32",
-    Arithmetic.NATIVE_MX: "promotion is for the FP8 tensor core of Hopper; Blackwell multiplies these by "
-    "their scales and sums them in fp32",
-}
+        sums = "these operands are multiplied as bf16 and summed in fp32"
+        if arithmetic is Arithmetic.NATIVE_MX:
+            sums = "Blackwell multiplies these by their scales and sums them in fp32"
+        return Unsupported(f"promotion is for the FP8 tensor core of Hopper; {sums}")
+    if summation is Summation.FAST:
+        return WHOLE
+    return _PROMOTED.promotion if summation is Summation.PROMOTED else spec.accumulator.promotion
 
 
 def _uneven(spec: MatmulSpec, at: ScaleAt, promotion: Extent) -> str:

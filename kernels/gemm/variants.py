@@ -74,10 +74,7 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
     ),
     Variant.NATIVE_MX: KernelVariant(
         title="The block-scaled kernel for Blackwell, only compiled and never run",
-        sources=(
-            ("gemm/blackwell.py", "load_scales"),
-            ("gemm/blackwell.py", "native_gemm_kernel"),
-        ),
+        sources=(("gemm/blackwell.py", "load_scales"), ("gemm/blackwell.py", "native_gemm_kernel")),
         refusal=block_scaled.refusal,
         lacking=lambda numerics, mnk, device: block_scaled.lacking(numerics, device),
         offers=lambda numerics, device: (

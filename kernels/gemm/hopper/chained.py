@@ -53,12 +53,7 @@ def unpacked(pairs):
     COLUMNS: gl.constexpr = 2 * pairs.shape[1]
     LAYOUT: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, COLUMNS, 16])
     even, odd = gl.inline_asm_elementwise(
-        "mov.b32 {$0, $1}, $2;",
-        "=h,=h,r",
-        [pairs],
-        dtype=(gl.bfloat16, gl.bfloat16),
-        is_pure=True,
-        pack=1,
+        "mov.b32 {$0, $1}, $2;", "=h,=h,r", [pairs], dtype=(gl.bfloat16, gl.bfloat16), is_pure=True, pack=1
     )
     # assert_trivial: neighbors of a thread stay with it, and no number goes through shared memory
     return gl.convert_layout(

@@ -8,8 +8,6 @@ from kernels.launching.launch import empty, operation
 if TYPE_CHECKING:
     import torch
 
-Launcher = Callable[["torch.Tensor"], object]
-
 WARPS = 4
 """Warps of the first warpgroup; the kernel adds the others."""
 
@@ -20,7 +18,7 @@ def is_aligned(out: "torch.Tensor") -> bool:
     return aligned and out.stride(1) == 1
 
 
-def into_copy(launch: Launcher, out: "torch.Tensor", accumulate: bool) -> object:
+def into_copy(launch: Callable[["torch.Tensor"], object], out: "torch.Tensor", accumulate: bool) -> object:
     """Launch into a copy of a D that TMA cannot write, and give `out` the copy's numbers."""
     import torch
 

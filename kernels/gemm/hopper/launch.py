@@ -37,23 +37,18 @@ def launch(
     constexprs = constants(
         plan, k, accumulate=accumulate, a_mn_major=is_mn_major(a.matrix), b_mn_major=is_mn_major(b.matrix)
     )
-    a_scale, b_scale = loaded_scale(a), loaded_scale(b)
+    mnk, scales = (m, n, k), (loaded_scale(a), loaded_scale(b))
     return launch_kernel(
         specialized_gemm_kernel,
         (plan.programs(m, n) * constexprs["SPLITS"],),
         operand_descriptor(a.matrix, *storage.loaded(m)),
         operand_descriptor(b.matrix, *storage.b_box),
-        scale_descriptor(a_scale, storage.a_scale_box),
-        scale_descriptor(b_scale, storage.b_scale_box),
+        *map(scale_descriptor, scales, (storage.a_scale_box, storage.b_scale_box)),
         descriptor(out, *storage.out_box),
-        a_scale,
-        b_scale,
-        *workspace(plan, (m, n, k), out.device),
-        m,
-        n,
-        k,
-        a_scale.stride(0),
-        b_scale.stride(0),
+        *scales,
+        *workspace(plan, mnk, out.device),
+        *mnk,
+        *(scale.stride(0) for scale in scales),
         plan.blocks.group,
         **constexprs,
         num_warps=WARPS,

@@ -208,7 +208,7 @@ def _moved(to: str, register: str, left: int) -> str:
     """A register shifted to the left, or to the right for a negative `left`."""
     if left == 0:
         return f"mov.b32 {to}, {register};"
-    return f"{'shl' if left > 0 else 'shr.u32'}{'.b32' if left > 0 else ''} {to}, {register}, {abs(left)};"
+    return f"{'shl.b32' if left > 0 else 'shr.u32'} {to}, {register}, {abs(left)};"
 
 
 def _integer(out: int, results: int, factor: int) -> str:

@@ -130,14 +130,7 @@ def load_three_bytes(codes_ptr, rows, start, mn, stride, BLOCK_MN: tl.constexpr,
 
 @triton.jit
 def load_codes_of_bits(
-    codes_ptr,
-    rows,
-    start_k,
-    mn,
-    stride,
-    BITS: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
+    codes_ptr, rows, start_k, mn, stride, BITS: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr
 ):
     """int32[BLOCK_MN, BLOCK_K]: codes of rows uint8[mn, stride], 0 beyond them.
 
@@ -335,22 +328,9 @@ def dequantize(
     table = _code_table(operand.spec.format.name, codes.device) if is_table else codes
     constants = dequantize_constants(operand.spec, kind, on_codes=on_codes, order=order)
     blocks = (-(-mn // constants["BLOCK_MN"]), -(-values.shape[1] // constants["BLOCK_K"]))
-    launch(
-        dequantize_kernel,
-        blocks,
-        codes,
-        operand.scale,
-        table,
-        values,
-        mn,
-        k,
-        codes.stride(0),
-        values.stride(0),
-        operand.operand_scale.stride(1),
-        **constants,
-        **early(kind),
-        **COMPILE_OPTIONS,
-    )
+    tensors = (codes, operand.scale, table, values)
+    sizes = (mn, k, codes.stride(0), values.stride(0), operand.operand_scale.stride(1))
+    launch(dequantize_kernel, blocks, *tensors, *sizes, **constants, **early(kind), **COMPILE_OPTIONS)
     return values if order else values[:, :k]
 
 
@@ -383,12 +363,7 @@ def _code_table(name: str, device: "torch.device") -> "torch.Tensor":
 
 
 def laid_out(
-    x: "torch.Tensor",
-    kind: DeviceKind,
-    order: int = 0,
-    *,
-    by_pointers: bool = False,
-    mn_major: bool = False,
+    x: "torch.Tensor", kind: DeviceKind, order: int = 0, *, by_pointers: bool = False, mn_major: bool = False
 ) -> "torch.Tensor":
     """bf16[mn, K] (fp32 in the interpreter) of x in rows that TMA reads: x itself if TMA reads it.
 
@@ -409,17 +384,14 @@ def laid_out(
         operation(torch.Tensor.copy_, values[:, :k], x)
         return values[:, :k]
     block_mn, block_k = PASS_BLOCK
+    sizes = (mn, k, *x.stride(), values.stride(0))
     with launching(x):
         launch(
             reorder_kernel,
             (-(-mn // block_mn), -(-values.shape[1] // block_k)),
             x.float() if kind is DeviceKind.INTERPRETER else x,  # the interpreter's bf16 loads are wrong
             values,
-            mn,
-            k,
-            x.stride(0),
-            x.stride(1),
-            values.stride(0),
+            *sizes,
             ORDER=order,
             BLOCK_MN=block_mn,
             BLOCK_K=block_k,

@@ -20,12 +20,7 @@ from kernels.bits import (
     float_of,
 )
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
-from kernels.gemm.passes.dequantize import (
-    code_values,
-    decoded_scale,
-    load_stored_scales,
-    pass_constants,
-)
+from kernels.gemm.passes.dequantize import code_values, decoded_scale, load_stored_scales, pass_constants
 from kernels.launching.launch import empty, launch
 from kernels.quantize.facts import fp32_bits
 from kernels.quantize.tensor import QuantizedTensor, empty_scale
@@ -113,22 +108,10 @@ def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
     blocks = (-(-mn // constants["BLOCK_MN"]), k_tiles)
     if codes.numel():
         with launching(codes):
-            launch(
-                refold_kernel,
-                blocks,
-                codes,
-                tensor.scale,
-                refolded_codes,
-                scale,
-                mn,
-                k,
-                codes.stride(0),
-                tensor.operand_scale.stride(1),
-                mn_tiles,
-                **constants,
-                num_warps=WARPS,
-                **COMPILE_OPTIONS,
-            )
+            tensors = (codes, tensor.scale, refolded_codes, scale)
+            sizes = (mn, k, codes.stride(0), tensor.operand_scale.stride(1), mn_tiles)
+            options = {"num_warps": WARPS, **COMPILE_OPTIONS}
+            launch(refold_kernel, blocks, *tensors, *sizes, **constants, **options)
     return QuantizedTensor.of(operand, refolded_codes, scale, k)
 
 

@@ -90,17 +90,9 @@ def widened_codes(codes: "torch.Tensor", format_: Format, kind: NativeKind) -> "
     mn, size = codes.shape
     wide = empty((mn, size * 8 // format_.bits), torch.uint8, codes.device)
     words = wide.shape[1] // GROUP.value
-    launch(
-        widen_kernel,
-        (-(-mn // _BLOCK[0]), -(-words // _BLOCK[1])),
-        codes,
-        wide.view(torch.int32),
-        mn,
-        codes.stride(0),
-        words,
-        **widen_constants(format_),
-        **COMPILE_OPTIONS,
-    )
+    blocks = (-(-mn // _BLOCK[0]), -(-words // _BLOCK[1]))
+    arguments = (codes, wide.view(torch.int32), mn, codes.stride(0), words)
+    launch(widen_kernel, blocks, *arguments, **widen_constants(format_), **COMPILE_OPTIONS)
     return wide.view(float8(wide_format))
 
 
@@ -127,20 +119,12 @@ def widened_scale(operand: QuantizedTensor) -> "torch.Tensor":
     """float32[k_tiles, mn_tiles] in memory: an operand's stored scales."""
     import torch
 
-    stored = operand.operand_scale.T
+    stored, rule = operand.operand_scale.T, operand.spec.scale_rule
     if stored.dtype == torch.float32:
         return stored
     scale = empty(stored.shape, torch.float32, stored.device)
     if scale.numel():
         with launching(stored):
-            launch(
-                widen_scales_kernel,
-                (-(-scale.numel() // _SCALES),),
-                stored,
-                scale,
-                scale.numel(),
-                SCALE=operand.spec.scale_rule.format.name,
-                BLOCK=_SCALES,
-                **COMPILE_OPTIONS,
-            )
+            blocks, constants = (-(-scale.numel() // _SCALES),), {"SCALE": rule.format.name, "BLOCK": _SCALES}
+            launch(widen_scales_kernel, blocks, stored, scale, scale.numel(), **constants, **COMPILE_OPTIONS)
     return scale

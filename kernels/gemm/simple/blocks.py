@@ -219,7 +219,6 @@ def built_in(numerics: Numerics, mnk: Mnk, device: Device) -> Blocks:
     """Blocks for a GEMM that no table has, good on an H200, with the stages that fit here."""
     if numerics.arithmetic is Arithmetic.NATIVE_MX:
         return block_scaled.built_in(numerics, mnk, device)
-    memory = (device.shared_memory_bytes, numerics.multiplied[0].bytes, numerics.out_bytes)
     common: dict[str, int | bool] = {"block_k": step_k(numerics), "tma": has_tma(device)}
     promoting = Blocks(block_m=64, block_n=128, warps=4, stages=3, group=32, **common)
     low = Blocks(block_m=64, block_n=128, warps=4, stages=4, **common)
@@ -235,7 +234,7 @@ def built_in(numerics: Numerics, mnk: Mnk, device: Device) -> Blocks:
     else:
         choices = [large, middle, low]
     for blocks in choices:
-        fitting = blocks.within(*memory)
+        fitting = fit(numerics, blocks, device)
         if fitting is not None and (fitting == blocks or not blocks.persistent):
             return fitting
     return replace(choices[-1], stages=LEAST_STAGES)

@@ -45,14 +45,7 @@ def arrive(arrivals_ptr, block, SPLITS: tl.constexpr):
 
 @triton.jit
 def sum_of_parts(
-    parts_ptr,
-    block_m,
-    block_n,
-    m,
-    n,
-    BLOCK_M: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    SPLITS: tl.constexpr,
+    parts_ptr, block_m, block_n, m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, SPLITS: tl.constexpr
 ):
     """float32[BLOCK_M, BLOCK_N]: a block's parts of float32[SPLITS, m, n], added first to last.
 
@@ -133,29 +126,11 @@ def general_gemm_kernel(
         a_stored, b_stored = 0, 0  # stand-ins, where nothing is decoded
         if A_SHIFT:
             a_stored = load_stored_scales(
-                a_scale_ptr,
-                start_m,
-                first * BLOCK_K,
-                m,
-                k,
-                a_mn_tiles,
-                A_TILE_MN,
-                A_TILE_K,
-                BLOCK_M,
-                BLOCK_K,
+                a_scale_ptr, start_m, first * BLOCK_K, m, k, a_mn_tiles, A_TILE_MN, A_TILE_K, BLOCK_M, BLOCK_K
             )
         if B_SHIFT:
             b_stored = load_stored_scales(
-                b_scale_ptr,
-                start_n,
-                first * BLOCK_K,
-                n,
-                k,
-                b_mn_tiles,
-                B_TILE_MN,
-                B_TILE_K,
-                BLOCK_N,
-                BLOCK_K,
+                b_scale_ptr, start_n, first * BLOCK_K, n, k, b_mn_tiles, B_TILE_MN, B_TILE_K, BLOCK_N, BLOCK_K
             )
         for step in tl.range(first, first + (KNOWN_STEPS if KNOWN_STEPS else steps)):
             # a: [BLOCK_M, BLOCK_K], b: [BLOCK_N, BLOCK_K]

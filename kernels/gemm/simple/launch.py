@@ -30,25 +30,20 @@ def launch(
     if plan.blocks.transposed:
         a, b, out, m, n, block_m, block_n = b, a, out.T, n, m, block_n, block_m
     general = plan.blocks.is_general
-    a_scale, b_scale = a.scale_of(plan.blocks), b.scale_of(plan.blocks)
+    tma, scales = plan.blocks.tma, (a.scale_of(plan.blocks), b.scale_of(plan.blocks))
+    sizes = (m, n, k, *([a.matrix.stride(0), b.matrix.stride(0), split_steps] if general else []))
     constants = kernel_constants(plan, k, accumulate=accumulate, kind=kind)
     return launch_kernel(
         general_gemm_kernel if general else gemm_kernel,
         (programs, splits),
-        _descriptor(a.matrix, block_m, plan) if plan.blocks.tma else a.matrix,
-        _descriptor(b.matrix, block_n, plan) if plan.blocks.tma else b.matrix,
-        a_scale,
-        b_scale,
+        _descriptor(a.matrix, block_m, plan) if tma else a.matrix,
+        _descriptor(b.matrix, block_n, plan) if tma else b.matrix,
+        *scales,
         out,
         *(parts if general else ()),
-        m,
-        n,
-        k,
-        *((a.matrix.stride(0), b.matrix.stride(0), split_steps) if general else ()),
-        a_scale.stride(0),
-        b_scale.stride(0),
-        out.stride(0),
-        out.stride(1),
+        *sizes,
+        *(scale.stride(0) for scale in scales),
+        *out.stride(),
         **constants,
         num_warps=plan.blocks.warps,
         num_stages=plan.blocks.stages,

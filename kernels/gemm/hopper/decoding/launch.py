@@ -33,7 +33,7 @@ def launch(
     if not of_a:
         (codes, codes_box), (values, values_box) = (b, storage.b_box), (a, storage.a_box)
     scale = loaded_lines(codes)
-    m, n, k = a.matrix.shape[0], b.matrix.shape[0], codes.k
+    m, n, k = mnk = a.matrix.shape[0], b.matrix.shape[0], codes.k
     constexprs = constants(plan, k, accumulate=accumulate)
     return launch_kernel(
         decoding_gemm_kernel,
@@ -45,10 +45,8 @@ def launch(
         descriptor(out, *storage.out_box),
         a.scale,
         b.scale,
-        *(workspace(plan, (m, n, k), out.device) if shares_sums(constexprs) else (None, None)),
-        m,
-        n,
-        k,
+        *(workspace(plan, mnk, out.device) if shares_sums(constexprs) else (None, None)),
+        *mnk,
         **constexprs,
         num_warps=WARPS,
         **COMPILE_OPTIONS,
