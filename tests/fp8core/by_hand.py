@@ -158,9 +158,9 @@ def table(element: Format) -> tuple[np.ndarray, np.ndarray, int | None]:
     codes = np.arange(1 << element.bits)
     decoded = element.decode(codes)
     minus_zero = [int(code) for code in codes if decoded[code] == 0 and np.signbit(decoded[code])]
-    kept = np.isfinite(decoded) & ~((decoded == 0) & np.signbit(decoded))
-    values, first = np.unique(decoded[kept], return_index=True)
-    return values, codes[kept][first], minus_zero[0] if minus_zero else None
+    is_value = np.isfinite(decoded) & ~((decoded == 0) & np.signbit(decoded))
+    values, first = np.unique(decoded[is_value], return_index=True)
+    return values, codes[is_value][first], minus_zero[0] if minus_zero else None
 
 
 def encoded(q: np.ndarray, element: Format, rounding: Rounding, random: np.ndarray | None) -> np.ndarray:
@@ -178,8 +178,8 @@ def encoded(q: np.ndarray, element: Format, rounding: Rounding, random: np.ndarr
         up = fraction >= 0.5
     else:
         up = (fraction > 0.5) | ((fraction == 0.5) & (codes[high] % 2 == 0))
-    chosen = np.where(up, high, low)
-    found = codes[chosen].astype(np.uint8)
+    places = np.where(up, high, low)
+    result = codes[places].astype(np.uint8)
     if minus_zero is not None:
-        found[(values[chosen] == 0) & np.signbit(q)] = minus_zero
-    return found
+        result[(values[places] == 0) & np.signbit(q)] = minus_zero
+    return result

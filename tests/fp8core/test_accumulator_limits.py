@@ -39,8 +39,8 @@ FP4, CDNA3 = ACCUMULATORS["blackwell_fp4"], ACCUMULATORS["cdna3_half"]
 )
 def test_cdna3_makes_each_bf16_product_past_2_to_the_128_infinite(products, c, result) -> None:
     """MMA-Sim, TR-FDPA: a product whose exponent reaches 128 is infinite before anything is added."""
-    padded = products + [(0.0, 0.0)] * (8 - len(products))
-    a, b = (BF16.encode([list(x)], overflow=Overflow.INF) for x in zip(*padded, strict=True))
+    all_products = products + [(0.0, 0.0)] * (8 - len(products))
+    a, b = (BF16.encode([list(x)], overflow=Overflow.INF) for x in zip(*all_products, strict=True))
     start = np.array([[c]], np.float32)
     np.testing.assert_array_equal(matmul(a, b, BF16, BF16, CDNA3, start), [[result]])
 
@@ -62,14 +62,15 @@ def scales(m: int, n: int, groups: int, size: int = 16, format_: FloatFormat = E
 def test_a_scale_multiplies_its_own_products_whatever_k_is(k, size, format_) -> None:
     rng = np.random.default_rng(k)
     a, b = (E2M1.encode(rng.integers(-2, 3, (3, k)).astype(float)) for _ in range(2))
-    given = scales(3, 3, -(-k // size), size, format_)
+    group_scales = scales(3, 3, -(-k // size), size, format_)
     left, right = (
-        E2M1.decode(codes) * np.repeat(scale, size, 1)[:, :k] for codes, scale in ((a, given.a), (b, given.b))
+        E2M1.decode(codes) * np.repeat(scale, size, 1)[:, :k]
+        for codes, scale in ((a, group_scales.a), (b, group_scales.b))
     )
     exact = left @ right.T
     # fp32 keeps 24 bits of each of two steps' sums; 35 fraction bits lose nothing at these sizes.
     slack = 2 * 2.0**-23 * (np.abs(left) @ np.abs(right).T)
-    assert (np.abs(matmul(a, b, E2M1, E2M1, FP4, scales=given) - exact) <= slack).all()
+    assert (np.abs(matmul(a, b, E2M1, E2M1, FP4, scales=group_scales) - exact) <= slack).all()
 
 
 def test_the_sums_of_two_groups_under_one_scale_are_cut_apart() -> None:
@@ -78,9 +79,9 @@ def test_the_sums_of_two_groups_under_one_scale_are_cut_apart() -> None:
     c = np.array([[4.0]], np.float32)
     below = matmul(ones, ones, E2M1, E2M1, FP4, c - 4, scale_of(2.0**-34))[0, 0]
     assert below == 2.0**-33
-    cut = replace(FP4, fraction_bits=20)  # fp32 would hide the bits at 35; the rule is the same at 20
-    assert matmul(ones, ones, E2M1, E2M1, cut, c, scale_of(2.0**-19))[0, 0] == 4.0
-    assert matmul(ones, ones, E2M1, E2M1, cut, c, scale_of(2.0**-18))[0, 0] == 4 + 2.0**-17
+    unit = replace(FP4, fraction_bits=20)  # fp32 would hide the bits at 35; the rule is the same at 20
+    assert matmul(ones, ones, E2M1, E2M1, unit, c, scale_of(2.0**-19))[0, 0] == 4.0
+    assert matmul(ones, ones, E2M1, E2M1, unit, c, scale_of(2.0**-18))[0, 0] == 4 + 2.0**-17
 
 
 def scale_of(value: float) -> GroupScales:
@@ -141,10 +142,10 @@ def test_the_bound_knows_that_subnormals_are_aligned_as_normal_numbers() -> None
     """
     unit = ACCUMULATORS["hopper_bf16"]
     a, b = np.array([[2.0**-24, 2.0**-13]]), np.array([[2.0**15, 1.5 * 2.0**-13]])
-    lost = 2.0**-9 + 1.5 * 2.0**-26 - matmul(FP16.encode(a), FP16.encode(b), FP16, FP16, unit)[0, 0]
-    assert lost == 1.5 * 2.0**-26
-    assert lost <= unit.error_bound(a, b, FP16, FP16)[0, 0]
-    assert lost <= unit.error_bound(a, b)[0, 0]
+    loss = 2.0**-9 + 1.5 * 2.0**-26 - matmul(FP16.encode(a), FP16.encode(b), FP16, FP16, unit)[0, 0]
+    assert loss == 1.5 * 2.0**-26
+    assert loss <= unit.error_bound(a, b, FP16, FP16)[0, 0]
+    assert loss <= unit.error_bound(a, b)[0, 0]
 
 
 def test_a_c_too_small_for_the_products_is_dropped_by_cdna3_s_fp8_and_not_rounded_down() -> None:

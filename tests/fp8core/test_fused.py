@@ -25,15 +25,15 @@ def drawn(shape, spread=0):
 def test_it_is_that_of_float64(spread):
     x = drawn((20, 700), spread)
     exact = 1 / np.sqrt(np.mean(x.astype(np.float64) ** 2, axis=1) + 1e-6)
-    found = reciprocal_rms(x, 1e-6)
-    assert (np.abs(found - exact) <= 2 * np.spacing(exact.astype(np.float32))).all()
+    result = reciprocal_rms(x, 1e-6)
+    assert (np.abs(result - exact) <= 2 * np.spacing(exact.astype(np.float32))).all()
 
 
 def test_runs_in_another_order_have_the_same_sum():
     x = drawn((4, 90 * RUN), 10)
-    turned = x.reshape(4, 90, RUN)[:, np.random.default_rng(1).permutation(90)].reshape(x.shape)
-    np.testing.assert_array_equal(reciprocal_rms(x, 0.0), reciprocal_rms(turned, 0.0))
-    assert (np.sort(x) == np.sort(turned)).all()
+    other_order = x.reshape(4, 90, RUN)[:, np.random.default_rng(1).permutation(90)].reshape(x.shape)
+    np.testing.assert_array_equal(reciprocal_rms(x, 0.0), reciprocal_rms(other_order, 0.0))
+    assert (np.sort(x) == np.sort(other_order)).all()
 
 
 def test_the_largest_row_does_not_overflow_the_whole_numbers():
@@ -44,10 +44,10 @@ def test_the_largest_row_does_not_overflow_the_whole_numbers():
 def test_zeros_and_broken_rows():
     x = np.ones((3, 20), np.float32)
     x[0], x[1, 3], x[2, 4] = 0, np.nan, np.inf
-    found = reciprocal_rms(x, 0.25)
-    assert found[0] == 2
-    assert np.isnan(found[1])
-    assert found[2] == 0
+    result = reciprocal_rms(x, 0.25)
+    assert result[0] == 2
+    assert np.isnan(result[1])
+    assert result[2] == 0
     assert np.isnan(rms_norm(x, np.ones(20), 0.25)[2, 4])
 
 
@@ -69,10 +69,10 @@ def test_the_sigmoid_is_within_four_units_of_its_last_place_up_to_eight():
 
 
 def test_silu_of_every_bf16_gate_is_the_nearest_bf16_number():
-    found = swiglu(np.stack([GATES, np.ones_like(GATES)], axis=1))[:, 0]
+    result = swiglu(np.stack([GATES, np.ones_like(GATES)], axis=1))[:, 0]
     exact = GATES * exact_sigmoid(GATES)
     normal = np.abs(exact) >= FORMATS["bf16"].min_normal
-    np.testing.assert_array_equal(found[normal], bf16(exact)[normal])
+    np.testing.assert_array_equal(result[normal], bf16(exact)[normal])
 
 
 def test_gradients_are_those_of_the_function():
@@ -81,17 +81,17 @@ def test_gradients_are_those_of_the_function():
     share = exact_sigmoid(gate)
     of_gate = dh.astype(np.float64) * up * share * (1 + gate * (1 - share))
     exact = np.concatenate([of_gate, dh.astype(np.float64) * gate * share], axis=1)
-    found = swiglu_backward(dh, np.concatenate([gate, up], axis=1))
-    assert (np.abs(found - exact) <= np.spacing(np.abs(exact).astype(BF16)).astype(np.float64)).all()
+    result = swiglu_backward(dh, np.concatenate([gate, up], axis=1))
+    assert (np.abs(result - exact) <= np.spacing(np.abs(exact).astype(BF16)).astype(np.float64)).all()
 
 
 def test_no_neighbor_of_the_result_is_nearer():
     dice = np.random.default_rng(0)
     a, b, c = (dice.standard_normal(2000).astype(np.float32) for _ in range(3))
     c *= np.exp2(dice.integers(-30, 30, c.shape)).astype(np.float32)
-    found = multiply_add(a, b, c)
-    lower, upper = np.nextafter(found, np.float32(-np.inf)), np.nextafter(found, np.float32(np.inf))
-    for numbers in zip(a, b, c, found, lower, upper, strict=True):
+    results = multiply_add(a, b, c)
+    lower, upper = np.nextafter(results, np.float32(-np.inf)), np.nextafter(results, np.float32(np.inf))
+    for numbers in zip(a, b, c, results, lower, upper, strict=True):
         one, other, addend, result, *neighbors = (Fraction(float(number)) for number in numbers)
         exact = one * other + addend
         assert all(abs(result - exact) <= abs(neighbor - exact) for neighbor in neighbors)

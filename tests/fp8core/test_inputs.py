@@ -101,20 +101,23 @@ def written(tmp_path, monkeypatch):
         kept.cache_clear()
 
 
-def save(path, name, x, made) -> None:
-    told = {"__metadata__": made, name: {"dtype": "BF16", "shape": x.shape, "data_offsets": [0, x.nbytes]}}
-    head = json.dumps(told).encode()
+def save(path, name, x, metadata) -> None:
+    header = {
+        "__metadata__": metadata,
+        name: {"dtype": "BF16", "shape": x.shape, "data_offsets": [0, x.nbytes]},
+    }
+    head = json.dumps(header).encode()
     path.write_bytes(len(head).to_bytes(8, "little") + head + x.tobytes())
 
 
 def test_a_file_is_read_as_the_format_says_and_repeats_where_it_ends(written) -> None:
     np.testing.assert_array_equal(draw(KIND, (3, 4), 0), written)
-    found = draw(KIND, (60, 80), 0)
+    numbers = draw(KIND, (60, 80), 0)
     for left in range(0, 80, 4):
         for top in range(0, 60, 3):
-            block = found[top : top + 3, left : left + 4]
+            block = numbers[top : top + 3, left : left + 4]
             assert any(np.array_equal(block, np.roll(written, by, axis=0)) for by in range(3))
-    assert len({block.tobytes() for block in np.split(found[:3], 20, axis=1)}) == 3, "other rows come first"
+    assert len({block.tobytes() for block in np.split(numbers[:3], 20, axis=1)}) == 3, "other rows come first"
     np.testing.assert_array_equal(stretch(KIND, LayerTensor.X, 14, 0), [*range(12), 0, 1])
     np.testing.assert_array_equal(amax_series(SeriesKind.REAL_DOWN_DY, 2, 5), [1.0, 4.0])
     assert amax_series(SeriesKind.REAL_DOWN_DY, 400, 0).shape == (3,)
@@ -141,13 +144,13 @@ def test_every_recorded_kind_has_tensors_for_the_three_roles(kind) -> None:
         assert np.isfinite(x).all()
         assert x.any()
         np.testing.assert_array_equal(x.astype(ml_dtypes.bfloat16).astype(np.float32), x)
-        drawn = draw_operand(kind, tensor, (5, 7), 0, fan_in=4096)
-        np.testing.assert_array_equal(drawn, x[:5, :7])
-    made = recorded.metadata(part, step)
-    assert made["layer"] == part.value
+        numbers = draw_operand(kind, tensor, (5, 7), 0, fan_in=4096)
+        np.testing.assert_array_equal(numbers, x[:5, :7])
+    origin = recorded.metadata(part, step)
+    assert origin["layer"] == part.value
     assert rules(kind) == f"x, w and dy: {INPUT_NOTES[kind].rule}"
-    assert f"after step {made['after_step']}" in INPUT_NOTES[kind].rule
-    assert made["date"] in INPUT_NOTES[kind].rule
+    assert f"after step {origin['after_step']}" in INPUT_NOTES[kind].rule
+    assert origin["date"] in INPUT_NOTES[kind].rule
 
 
 @needs_files

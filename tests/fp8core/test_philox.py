@@ -27,9 +27,9 @@ def test_seed_and_counter_fill_key_and_counter_from_their_low_words() -> None:
     rng = np.random.default_rng(0)
     counters = np.concatenate([[0, 1, 2**32 - 1, 2**32, 2**63 - 1], rng.integers(0, 2**63, 20)])
     for seed in (0, 1, 2**32 - 1, 2**32, 2**63 - 1):
-        got = philox(seed, counters.reshape(5, 5))
-        assert (got.shape, got.dtype) == ((5, 5, 4), np.uint32)
-        for counter, four in zip(counters.tolist(), got.reshape(-1, 4).tolist(), strict=True):
+        words = philox(seed, counters.reshape(5, 5))
+        assert (words.shape, words.dtype) == ((5, 5, 4), np.uint32)
+        for counter, four in zip(counters.tolist(), words.reshape(-1, 4).tolist(), strict=True):
             state = [counter & 0xFFFFFFFF, counter >> 32, 0, 0]
             assert philox4x32(state, (seed & 0xFFFFFFFF, seed >> 32)).tolist() == four
 

@@ -47,11 +47,11 @@ def bits_for(x: np.ndarray, operand: Operand) -> np.ndarray | None:
 def agree(x: np.ndarray, operand: Operand) -> QuantizedTensor:
     """The reference's result, after it was compared with the one made tile by tile."""
     random = bits_for(x, operand)
-    found, expected = quantize(x, operand, random=random), by_hand.quantized(x, operand, random)
-    np.testing.assert_array_equal(found.scale, expected.scale)
-    np.testing.assert_array_equal(found.scales.effective, expected.effective)
-    np.testing.assert_array_equal(found.codes, expected.codes)
-    return found
+    result, expected = quantize(x, operand, random=random), by_hand.quantized(x, operand, random)
+    np.testing.assert_array_equal(result.scale, expected.scale)
+    np.testing.assert_array_equal(result.scales.effective, expected.effective)
+    np.testing.assert_array_equal(result.codes, expected.codes)
+    return result
 
 
 @by_operand
@@ -64,10 +64,10 @@ def test_codes_and_scales_are_those_of_the_definition(operand, kind) -> None:
 @pytest.mark.parametrize("factor", [0.0, 1e-45, 1e-40, 2.0**-120, 1e-30, 3e37], ids=str)
 def test_the_definition_holds_from_zero_to_the_largest_float(operand, factor) -> None:
     x = (np.random.default_rng(0).uniform(-10, 10, (17, 50)) * factor).astype(np.float32)
-    found = agree(x, operand)
+    result = agree(x, operand)
     if factor == 0:
-        assert not found.exact_values().any()
-        assert (found.scale == np.float32(operand.spec.scale_rule.min_scale)).all()
+        assert not result.exact_values().any()
+        assert (result.scale == np.float32(operand.spec.scale_rule.min_scale)).all()
 
 
 @by_operand
@@ -102,25 +102,25 @@ def test_one_broken_value_makes_its_tile_nan_and_no_other(operand, poison) -> No
     bits = bits_for(x, operand)
     clean = quantize(x, operand, random=bits)
     x[5, 7] = poison
-    found, hit = quantize(x, operand, random=bits), ~np.isfinite(prepared(x, operand))
+    result, hit = quantize(x, operand, random=bits), ~np.isfinite(prepared(x, operand))
     touched = operand.grid(x.shape).amax(hit.astype(np.float32)) > 0
     outer = operand.outer_grid(x.shape)
     if outer is not None and operand.spec.scale_rule.has_fitted_outer:
         touched = np.ones_like(touched)  # one outer scale for all of them
-    np.testing.assert_array_equal(np.isnan(found.scale), touched)
+    np.testing.assert_array_equal(np.isnan(result.scale), touched)
     inside = operand.grid(x.shape).expand(touched.astype(np.float32)) == 1
-    assert (found.codes[inside] == (operand.spec.format.nan_code or 0)).all()
-    assert np.isnan(found.exact_values()[inside]).all()
-    np.testing.assert_array_equal(found.codes[~inside], clean.codes[~inside])
+    assert (result.codes[inside] == (operand.spec.format.nan_code or 0)).all()
+    assert np.isnan(result.exact_values()[inside]).all()
+    np.testing.assert_array_equal(result.codes[~inside], clean.codes[~inside])
 
 
 @by_operand
 @pytest.mark.parametrize("shape", [(0, 40), (40, 0), (1, 1), (1, 300)], ids=str)
 def test_empty_and_single_row_tensors_are_quantized(operand, shape) -> None:
     x = np.ones(shape, np.float32)
-    found = agree(x, operand)
-    assert found.codes.shape == shape
-    assert found.scale.shape == operand.grid(shape).scale_shape
+    result = agree(x, operand)
+    assert result.codes.shape == shape
+    assert result.scale.shape == operand.grid(shape).scale_shape
 
 
 def test_half_types_are_taken_and_others_refused() -> None:
@@ -161,10 +161,10 @@ def test_values_without_codes_are_those_of_the_codes(operand) -> None:
 def test_a_part_has_the_codes_and_scales_of_the_whole(operand) -> None:
     x = draw(InputKind.HEAVY_TAIL, (130, 70), 3)
     bits = bits_for(x, operand)
-    whole, found, given = quantize(x, operand, random=bits), scales(x, operand), prepared(x, operand)
-    np.testing.assert_array_equal(found.stored, whole.scale)
+    whole, all_scales, numbers = quantize(x, operand, random=bits), scales(x, operand), prepared(x, operand)
+    np.testing.assert_array_equal(all_scales.stored, whole.scale)
     for part in (np.s_[5:8, :], np.s_[127:, 9:10], np.s_[:, :], np.s_[3:3, 1:4]):
-        codes = quantize_part(given, operand, found.effective, *part, random=bits)
+        codes = quantize_part(numbers, operand, all_scales.effective, *part, random=bits)
         np.testing.assert_array_equal(codes, whole.codes[part])
 
 

@@ -45,8 +45,8 @@ def test_a_copy_of_a_copy_waits_for_the_tiles_of_both():
 
 
 def test_a_rotated_run_is_seen_as_a_whole():
-    (turned,) = of_x("mxfp4_train")
-    assert turned == Reach(rows=64, columns=1)
+    (needed_numbers,) = of_x("mxfp4_train")
+    assert needed_numbers == Reach(rows=64, columns=1)
 
 
 def test_two_copies_in_one_pass_wait_for_the_tiles_of_both():

@@ -37,8 +37,8 @@ def test_copies_come_out_of_the_geometry(name, copies) -> None:
 def test_every_read_of_every_tensor_is_served_by_one_copy(recipe) -> None:
     for tensor in OPERANDS:
         readers = [reader for copy in recipe.quantized_copies(tensor) for reader in copy.readers]
-        read = [(m, side) for m in MATMULS.values() if (side := m.side_of(tensor))]
-        expected = [(m, side) for m, side in read if recipe.operand(m, side)]
+        reads = [(m, side) for m in MATMULS.values() if (side := m.side_of(tensor))]
+        expected = [(m, side) for m, side in reads if recipe.operand(m, side)]
         assert sorted(readers, key=str) == sorted(expected, key=str)
 
 
@@ -46,8 +46,8 @@ def test_every_read_of_every_tensor_is_served_by_one_copy(recipe) -> None:
 def test_hopper_needs_the_layout_of_every_matmul_that_reads_a_quantized_tensor(recipe) -> None:
     for tensor in OPERANDS:
         layouts = [layout for copy in recipe.quantized_copies(tensor) for layout in copy.k_major]
-        read = [(m, side) for m in MATMULS.values() if (side := m.side_of(tensor))]
-        assert sorted(layouts) == sorted(m.k_is_rows(side) for m, side in read if recipe.operand(m, side))
+        reads = [(m, side) for m in MATMULS.values() if (side := m.side_of(tensor))]
+        assert sorted(layouts) == sorted(m.k_is_rows(side) for m, side in reads if recipe.operand(m, side))
 
 
 def test_the_hybrid_recipe_has_e5m2_only_where_gradients_are_read() -> None:

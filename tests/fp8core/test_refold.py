@@ -86,10 +86,10 @@ def test_a_nan_takes_its_tile_with_it_and_no_more(tile):
     x[129, 40] = np.inf
     before = quantized(x)
     after = refold(before, tile)
-    reached = np.zeros(x.shape, bool)
-    reached[slice(129, 130) if tile is LINE else slice(128, 200), :128] = True
-    np.testing.assert_array_equal(np.isnan(after.exact_values()), reached)
-    np.testing.assert_array_equal(after.codes[reached], before.codes[reached])
+    is_nan = np.zeros(x.shape, bool)
+    is_nan[slice(129, 130) if tile is LINE else slice(128, 200), :128] = True
+    np.testing.assert_array_equal(np.isnan(after.exact_values()), is_nan)
+    np.testing.assert_array_equal(after.codes[is_nan], before.codes[is_nan])
 
 
 @by_tile
@@ -99,9 +99,9 @@ def test_k_may_run_down_the_rows(matmul, tile):
     before = quantize(x, RECIPES["mxfp8"].grid(matmul, Side.B, x.shape), SPEC)
     after = refold(before, tile)
     flat = quantized(x.T if rows else x)
-    turned = refold(flat, tile)
-    np.testing.assert_array_equal(after.codes, turned.codes.T if rows else turned.codes)
-    np.testing.assert_array_equal(after.scale, turned.scale.T if rows else turned.scale)
+    result = refold(flat, tile)
+    np.testing.assert_array_equal(after.codes, result.codes.T if rows else result.codes)
+    np.testing.assert_array_equal(after.scale, result.scale.T if rows else result.scale)
     assert after.grid.scale_shape == after.scale.shape
 
 

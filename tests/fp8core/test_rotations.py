@@ -66,15 +66,15 @@ def test_a_batch_of_rotations_turns_each_group_by_its_own() -> None:
 
 
 def test_every_rotation_is_equally_likely() -> None:
-    found = draw_reflections(3, 0, (1000,)).apply(np.broadcast_to(np.eye(3), (1000, 3, 3)))
-    traces, turns = np.trace(found, axis1=1, axis2=2), np.linalg.det(found)
+    rotations = draw_reflections(3, 0, (1000,)).apply(np.broadcast_to(np.eye(3), (1000, 3, 3)))
+    traces, turns = np.trace(rotations, axis1=1, axis2=2), np.linalg.det(rotations)
     # Over all rotations and reflections: E tr = 0, E tr² = 1, E tr⁴ = 3; half of them are reflections.
     for moment, expected, spread in ((1, 0, 1), (2, 1, 2**0.5), (4, 3, 9)):
         assert (traces**moment).mean() == pytest.approx(expected, abs=5 * spread / 1000**0.5)
     assert (turns > 0).mean() == pytest.approx(0.5, abs=5 * 0.5 / 1000**0.5)
     # No entry of the matrix is special.
-    np.testing.assert_allclose((found**2).mean(axis=0), 1 / 3, atol=5 * 0.3 / 1000**0.5)
-    np.testing.assert_allclose(found.mean(axis=0), 0, atol=5 * 3**-0.5 / 1000**0.5)
+    np.testing.assert_allclose((rotations**2).mean(axis=0), 1 / 3, atol=5 * 0.3 / 1000**0.5)
+    np.testing.assert_allclose(rotations.mean(axis=0), 0, atol=5 * 3**-0.5 / 1000**0.5)
 
 
 NMSE = {

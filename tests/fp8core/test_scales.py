@@ -124,20 +124,20 @@ NVFP4 = OperandSpec(
 def test_a_scale_byte_may_be_0_or_448() -> None:
     x = np.zeros((1, 32), np.float32)
     x[0, 0], x[0, 16] = 1.0, 1e-9
-    found = quantize(x, TileGrid.over(x.shape, (1, 16)), NVFP4)
-    assert found.scale.tolist() == [[448.0, 0.0]]
-    assert found.scale_codes().tolist() == [[0x7E, 0x00]]
-    assert found.values()[0, [0, 16]].tolist() == [np.float32(1.0), 0.0]
+    result = quantize(x, TileGrid.over(x.shape, (1, 16)), NVFP4)
+    assert result.scale.tolist() == [[448.0, 0.0]]
+    assert result.scale_codes().tolist() == [[0x7E, 0x00]]
+    assert result.values()[0, [0, 16]].tolist() == [np.float32(1.0), 0.0]
 
 
 def test_a_delayed_scale_comes_from_the_history_and_what_grew_saturates() -> None:
     operand = RECIPES["per_tensor_delayed"].operand(MATMULS["fprop"], Side.A)
     x = np.array([[1.0, -8.0, np.nan, np.inf]], np.float32)
-    found = quantize(x, operand, history=[0.5, 2.0, 1.0])
-    assert found.scale.tolist() == [[np.float32(2) / np.float32(448)]]
-    assert found.values()[0, :2].tolist() == pytest.approx([1.0, -2.0], rel=2.0**-4)
-    assert np.isnan(found.values()[0, 2])
-    assert found.values()[0, 3] == pytest.approx(2.0)
+    result = quantize(x, operand, history=[0.5, 2.0, 1.0])
+    assert result.scale.tolist() == [[np.float32(2) / np.float32(448)]]
+    assert result.values()[0, :2].tolist() == pytest.approx([1.0, -2.0], rel=2.0**-4)
+    assert np.isnan(result.values()[0, 2])
+    assert result.values()[0, 3] == pytest.approx(2.0)
     own = quantize(x[:, :2], operand, history=[0.0])
     assert own.scale.tolist() == quantize(x[:, :2], operand).scale.tolist()
     with pytest.raises(ValueError, match="finite amax of at least 0, got"):
@@ -157,9 +157,9 @@ def test_a_search_never_errs_more_than_the_rule_without_it() -> None:
     assert errors[0].sum() < 0.95 * errors[1].sum()
 
 
-def by_hand_errors(x: np.ndarray, found: QuantizedTensor) -> np.ndarray:
+def by_hand_errors(x: np.ndarray, tensor: QuantizedTensor) -> np.ndarray:
     """float64[tiles]: the squared error of each 1x16 tile."""
-    return ((found.exact_values() - x) ** 2).reshape(-1, 16).sum(1)
+    return ((tensor.exact_values() - x) ** 2).reshape(-1, 16).sum(1)
 
 
 def test_an_outer_tile_lies_as_its_tiles_do() -> None:
@@ -168,8 +168,8 @@ def test_an_outer_tile_lies_as_its_tiles_do() -> None:
     rule = replace(NVFP4.scale_rule, outer=OuterScale(tile=TileShape(1, 32)))
     spec = replace(NVFP4, scale_rule=rule)
     along, down = (
-        quantize(x.T if turned else x, TileGrid.over((64, 64), tile), spec)
-        for turned, tile in ((False, (1, 16)), (True, (16, 1)))
+        quantize(x.T if k_is_rows else x, TileGrid.over((64, 64), tile), spec)
+        for k_is_rows, tile in ((False, (1, 16)), (True, (16, 1)))
     )
     np.testing.assert_array_equal(along.codes, down.codes.T)
     np.testing.assert_array_equal(along.scale, down.scale.T)

@@ -89,5 +89,5 @@ def test_the_sqnr_is_the_one_that_another_program_measured(scheme) -> None:
     ids=["exact scales", "e4m3 scales"],
 )
 def test_four_bits_shrink_a_gaussian_by_the_measured_factor(operand, low, high) -> None:
-    read = read_back(numbers("gaussian"), operand)
-    assert low - 1e-4 <= operand_error(read).alpha <= high + 1e-4
+    tensor = read_back(numbers("gaussian"), operand)
+    assert low - 1e-4 <= operand_error(tensor).alpha <= high + 1e-4

@@ -35,13 +35,13 @@ def test_a_matmul_is_a_valid_product_of_its_tensors(matmul) -> None:
 @pytest.mark.parametrize("tile", TILES, ids=str)
 def test_tiles_cover_every_element_once(shape, tile) -> None:
     grid = TileGrid.over(shape, tile)
-    seen = np.zeros(shape, int)
+    counts = np.zeros(shape, int)
     tiles = list(grid.tiles())
     for t in tiles:
-        seen[t.rows.start : t.rows.stop, t.columns.start : t.columns.stop] += 1
+        counts[t.rows.start : t.rows.stop, t.columns.start : t.columns.stop] += 1
         assert grid.tile_of(t.rows.start, t.columns.start) == (t.row, t.column)
         assert grid.tile_of(t.rows[-1], t.columns[-1]) == (t.row, t.column)
-    assert (seen == 1).all()
+    assert (counts == 1).all()
     assert len(tiles) == np.prod(grid.scale_shape)
     rows, columns = (ends.T.tolist() for ends in grid.ends())
     assert rows == [[t.rows.start, t.rows.stop] for t in tiles]

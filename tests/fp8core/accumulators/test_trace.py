@@ -64,11 +64,11 @@ def test_every_total_is_the_sum_of_the_products_so_far(unit, name) -> None:
     order = unit.order_of(256)
     run = len(unit.order) or unit.fused_products
     for number, step in enumerate(trace(a, b, format_, format_, unit), 1):
-        done = order[: number * unit.fused_products]
-        products = [Fraction(float(x)) for x in format_.decode(a[done]) * format_.decode(b[done])]
+        places = order[: number * unit.fused_products]
+        products = [Fraction(float(x)) for x in format_.decode(a[places]) * format_.decode(b[places])]
         assert step.exact == float(sum(products))
-        if done.size % run == 0:
-            sofar = matmul(a[None, : done.size], b[None, : done.size], format_, format_, unit)
+        if places.size % run == 0:
+            sofar = matmul(a[None, : places.size], b[None, : places.size], format_, format_, unit)
             assert np.float32(step.total) == sofar[0, 0]
 
 
@@ -129,7 +129,7 @@ def test_every_interval_of_promotion_gives_what_the_promoted_unit_gives(unit) ->
 def test_errors_are_those_of_exact_fractions() -> None:
     a, b = codes_of("e4m3", TermKind.ZERO_MEAN, 64)
     e4m3 = FORMATS["e4m3"]
-    (found,) = error_against_k(a, b, e4m3, FAST, (64,))
+    (sums,) = error_against_k(a, b, e4m3, FAST, (64,))
     result = matmul(a, b, e4m3, e4m3, FAST)
     left, right = e4m3.decode(a), e4m3.decode(b)
     error, square, size, signed = Fraction(0), Fraction(0), Fraction(0), Fraction(0)
@@ -141,8 +141,8 @@ def test_errors_are_those_of_exact_fractions() -> None:
             off = Fraction(float(result[m, n])) - truth
             error, square, size = error + off**2, square + truth**2, size + abs(truth)
             signed += off if truth > 0 else -off
-    assert found.rms == pytest.approx(float(error / square) ** 0.5, rel=1e-12)
-    assert found.bias == pytest.approx(float(signed / size), rel=1e-12)
+    assert sums.rms == pytest.approx(float(error / square) ** 0.5, rel=1e-12)
+    assert sums.bias == pytest.approx(float(signed / size), rel=1e-12)
 
 
 def test_terms_are_what_their_rule_says() -> None:

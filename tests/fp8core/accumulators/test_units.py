@@ -253,11 +253,11 @@ def test_the_recorded_curves_of_error_against_k(unit, kind, recorded) -> None:
         exact = E4M3.decode(a) @ E4M3.decode(b).T
         error = matmul(a, b, E4M3, E4M3, unit) - exact
         if kind == "normal":
-            measured = np.sqrt(np.mean(error**2) / np.mean(exact**2))
+            value = np.sqrt(np.mean(error**2) / np.mean(exact**2))
         else:
-            measured = np.mean(error / exact)
+            value = np.mean(error / exact)
         # The recorded figures carry two digits and 2304 outputs here give a few percent of spread.
-        assert measured == pytest.approx(expected, rel=0.15), k
+        assert value == pytest.approx(expected, rel=0.15), k
 
 
 @by_truncating

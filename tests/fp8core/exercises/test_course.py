@@ -17,11 +17,11 @@ def test_a_right_answer_passes(exercise):
     assert fault(getattr(solutions, exercise.name), exercise) is None
 
 
-@pytest.mark.parametrize(("name", "answer", "told"), solutions.MISTAKES.values(), ids=solutions.MISTAKES)
-def test_a_mistake_is_told_what_it_misses(name, answer, told):
-    found = fault(answer, BY_NAME[name])
-    assert found is not None
-    assert told in found
+@pytest.mark.parametrize(("name", "answer", "part"), solutions.MISTAKES.values(), ids=solutions.MISTAKES)
+def test_a_mistake_is_told_what_it_misses(name, answer, part):
+    message = fault(answer, BY_NAME[name])
+    assert message is not None
+    assert part in message
 
 
 def test_the_file_begins_with_nothing_done_and_is_never_overwritten(tmp_path, capsys):
@@ -44,7 +44,7 @@ def test_solutions_in_a_file_are_right_and_one_can_be_asked_for(tmp_path, capsys
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "part"),
     [
         ("def f(:\n", "line 1: this is no Python yet"),
         ("import nothing_of_this_name\n", "cannot be run: ModuleNotFoundError (line 1)"),
@@ -52,17 +52,17 @@ def test_solutions_in_a_file_are_right_and_one_can_be_asked_for(tmp_path, capsys
     ],
     ids=["syntax", "import", "null"],
 )
-def test_a_file_that_cannot_be_run_is_told_in_a_sentence(tmp_path, capsys, text, told):
+def test_a_file_that_cannot_be_run_is_told_in_a_sentence(tmp_path, capsys, text, part):
     file = tmp_path / "mine.py"
     file.write_text(text)
     assert main(["check", str(file)]) == 2
-    assert told in capsys.readouterr().err
+    assert part in capsys.readouterr().err
 
 
 def test_an_error_in_an_answer_names_its_line_and_the_rest_is_checked(tmp_path, capsys):
     file = tmp_path / "mine.py"
     file.write_text("def decode_e4m3(code):\n    return 1 / 0\n")
     assert main(["check", str(file)]) == 1
-    told = capsys.readouterr().out
-    assert "It raised ZeroDivisionError (line 2): division by zero" in told
-    assert "mine.py defines no function of this name" in told
+    output = capsys.readouterr().out
+    assert "It raised ZeroDivisionError (line 2): division by zero" in output
+    assert "mine.py defines no function of this name" in output

@@ -17,7 +17,7 @@ MNK, AT = (96, 160, 128), (70, 131)
 
 @pytest.mark.parametrize(("recipe", "matmul"), some_pairs(each(RECIPES), MATMULS))
 def test_a_line_of_an_operand_is_that_of_the_whole_tensor(recipe, matmul):
-    found = element_sum(recipe, matmul, MNK, "gaussian", 3, AT)
+    element = element_sum(recipe, matmul, MNK, "gaussian", 3, AT)
     plays = MATMULS[matmul]
     layer = plays.layer(*MNK)
     for number, (side, at) in enumerate(zip(Side, AT, strict=True)):
@@ -32,9 +32,9 @@ def test_a_line_of_an_operand_is_that_of_the_whole_tensor(recipe, matmul):
             values = quantize(x, operand, random=random).exact_values()
         line = np.s_[:, at] if plays.k_is_rows(side) else np.s_[at]
         name = side.value.lower()
-        assert np.array_equal(getattr(found, name), x[line])
-        assert np.array_equal(getattr(found, f"{name}_rounded"), values[line])
-    assert found.exact[-1] == pytest.approx(float(np.dot(found.a, found.b)))
+        assert np.array_equal(getattr(element, name), x[line])
+        assert np.array_equal(getattr(element, f"{name}_rounded"), values[line])
+    assert element.exact[-1] == pytest.approx(float(np.dot(element.a, element.b)))
 
 
 def test_too_many_numbers_are_refused():

@@ -62,40 +62,40 @@ def test_truths_are_the_three_products_of_a_layer() -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_errors_are_those_of_the_operands_multiplied_in_float64(recipe) -> None:
-    given, exact = tensors(2), truths(tensors(2))
-    found = layer_errors(RECIPES[recipe], given, exact, seed=1)
+    inputs, exact = tensors(2), truths(tensors(2))
+    errors = layer_errors(RECIPES[recipe], inputs, exact, seed=1)
     for name, matmul in MATMULS.items():
         operands = {side: RECIPES[recipe].operand(matmul, side) for side in Side}
         if not any(operands.values()):
-            assert found[name].rel_err == found[name].off_cosine == 0
+            assert errors[name].rel_err == errors[name].off_cosine == 0
             continue
-        assert 0 < found[name].rel_err < 0.5
+        assert 0 < errors[name].rel_err < 0.5
         if any(operand and operand.spec.is_random for operand in operands.values()):
             continue
-        read = {
-            side: given[matmul.operand(side)]
+        values = {
+            side: inputs[matmul.operand(side)]
             if operand is None
-            else read_back(given[matmul.operand(side)], operand).values
+            else read_back(inputs[matmul.operand(side)], operand).values
             for side, operand in operands.items()
         }
-        assert found[name].rel_err == pytest.approx(rel_err(product(matmul, read), exact[name]), rel=1e-12)
+        assert errors[name].rel_err == pytest.approx(rel_err(product(matmul, values), exact[name]), rel=1e-12)
 
 
 def test_a_rotation_of_both_operands_cancels() -> None:
     """Unrotated operands with the error of rotated ones would give an error of about √2."""
-    found = layer_errors(RECIPES["nvfp4"], tensors(), truths(tensors()))
-    assert found["wgrad"].rel_err < 0.3
+    errors = layer_errors(RECIPES["nvfp4"], tensors(), truths(tensors()))
+    assert errors["wgrad"].rel_err < 0.3
 
 
 def test_one_minus_the_cosine_keeps_its_digits() -> None:
     rng = np.random.default_rng(0)
     truth, noise = rng.standard_normal((2, 30, 40))
     for size in (1e-2, 1e-6):
-        found = result_error(truth + size * noise, truth)
+        error = result_error(truth + size * noise, truth)
         flat = (truth + size * noise).ravel(), truth.ravel()
         cosine = np.vdot(*flat) / np.prod([np.linalg.norm(one) for one in flat])
-        assert found.off_cosine == pytest.approx(1 - cosine, rel=1e-3, abs=1e-16)
-        assert 0 < found.off_cosine < size**2
+        assert error.off_cosine == pytest.approx(1 - cosine, rel=1e-3, abs=1e-16)
+        assert 0 < error.off_cosine < size**2
     assert result_error(truth, truth).cosine == 1
     assert result_error(0 * truth, truth).off_cosine == 1
     assert result_error(-truth, truth).cosine == pytest.approx(-1)
@@ -120,9 +120,9 @@ def test_the_power_of_a_gaussian_sets_the_crest_factor() -> None:
 def test_every_point_keeps_every_draw() -> None:
     points = over_crest(operand("mxfp4"), CURVE_SHAPE, SEEDS, powers=(1.0, 3.0))
     for power, point in zip((1.0, 3.0), points, strict=True):
-        drawn = [powered_gaussian(power, CURVE_SHAPE, seed) for seed in SEEDS]
-        assert point.sqnr_db == tuple(sqnr_of(x, operand("mxfp4")) for x in drawn)
-        assert point.at == pytest.approx(np.mean([crest_factor(x) for x in drawn]))
+        draws = [powered_gaussian(power, CURVE_SHAPE, seed) for seed in SEEDS]
+        assert point.sqnr_db == tuple(sqnr_of(x, operand("mxfp4")) for x in draws)
+        assert point.at == pytest.approx(np.mean([crest_factor(x) for x in draws]))
         assert point.low < point.mean < point.high
         assert point.bits == bits_per_element(operand("mxfp4"), CURVE_SHAPE)
 
@@ -130,19 +130,19 @@ def test_every_point_keeps_every_draw() -> None:
 def test_the_smaller_half_is_counted_by_itself() -> None:
     x = as_bf16(draw(InputKind.OUTLIER_CHANNELS, CURVE_SHAPE, 0))
     small = np.abs(x) < np.median(np.abs(x))
-    read = read_back(x, operand("mxfp4"))
-    found = sqnr_of(x, operand("mxfp4"), counted=Counted.SMALLER_HALF)
-    assert found == pytest.approx(-20 * np.log10(rel_err(read.values[small], x[small])))
-    assert found < sqnr_of(x, operand("mxfp4")) - 3
+    tensor = read_back(x, operand("mxfp4"))
+    sqnr = sqnr_of(x, operand("mxfp4"), counted=Counted.SMALLER_HALF)
+    assert sqnr == pytest.approx(-20 * np.log10(rel_err(tensor.values[small], x[small])))
+    assert sqnr < sqnr_of(x, operand("mxfp4")) - 3
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_longer_tile_has_fewer_scale_bits_and_one_line(recipe) -> None:
-    given = operand(recipe)
-    if given is None:
+    base = operand(recipe)
+    if base is None:
         pytest.skip("it stays bf16")
-    drawn = [as_bf16(draw(InputKind.GAUSSIAN, CURVE_SHAPE, seed)) for seed in SEEDS]
-    points = over_tiles(given, drawn, (8, 32, 128))
+    draws = [as_bf16(draw(InputKind.GAUSSIAN, CURVE_SHAPE, seed)) for seed in SEEDS]
+    points = over_tiles(base, draws, (8, 32, 128))
     assert [point.at for point in points] == [8, 32, 128]
     bits = [point.bits for point in points]
     assert bits == sorted(bits, reverse=True)
@@ -174,25 +174,25 @@ def read(role: tuple[str, str, Side], seed: int):
 
 @pytest.mark.parametrize("role", ROLES, ids=NAMES)
 def test_every_split_adds_up_to_the_squared_error(role) -> None:
-    found = read(role, seed=len(str(role)))
-    error = operand_error(found)
-    direct = np.sum((found.values - found.given) ** 2) / np.sum(found.given**2)
+    tensor = read(role, seed=len(str(role)))
+    error = operand_error(tensor)
+    direct = np.sum((tensor.values - tensor.given) ** 2) / np.sum(tensor.given**2)
     assert error.total == pytest.approx(direct, rel=1e-12)
-    scale = found.grid.expand(np.where(found.scale == 0, 1, found.scale))
-    split = split_error(found.made_of, found.values, scale, found.operand.spec.format)
-    was = np.sum(found.made_of**2) / np.sum(found.given**2)
+    scale = tensor.grid.expand(np.where(tensor.scale == 0, 1, tensor.scale))
+    parts = split_error(tensor.made_of, tensor.values, scale, tensor.operand.spec.format)
+    was = np.sum(tensor.made_of**2) / np.sum(tensor.given**2)
     for name in ("saturation", "deadzone", "grid"):
         share = getattr(error.parts, name)
-        assert share == pytest.approx(was * getattr(split, name), rel=1e-9, abs=1e-12), name
-    assert (error.parts.saturated, error.parts.dead) == (split.saturated, split.dead)
+        assert share == pytest.approx(was * getattr(parts, name), rel=1e-9, abs=1e-12), name
+    assert (error.parts.saturated, error.parts.dead) == (parts.saturated, parts.dead)
     by_element = error.parts.total + error.before.second + error.before.cross
     assert by_element == pytest.approx(error.total, rel=1e-9, abs=1e-15)
     assert error.bias.total == pytest.approx(error.total, rel=1e-9, abs=1e-15)
     assert error.shrunk + error.beside == pytest.approx(error.total, rel=1e-12)
     assert error.before.first == pytest.approx(error.parts.total, rel=1e-9)
     # What no factor mends is at a right angle to x: it is the error after the best factor.
-    beside = found.values - error.alpha * found.given
-    assert error.beside == pytest.approx(np.sum(beside**2) / np.sum(found.given**2), rel=1e-6)
+    beside = tensor.values - error.alpha * tensor.given
+    assert error.beside == pytest.approx(np.sum(beside**2) / np.sum(tensor.given**2), rel=1e-6)
 
 
 @pytest.mark.parametrize("role", ROLES, ids=NAMES)
@@ -203,25 +203,25 @@ def test_what_is_read_back_is_what_the_codes_stand_for(role) -> None:
     if operand.spec.is_random:
         bits = random_bits(operand.stored(OPERAND_SHAPE), 5)
         bits = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
-    made = quantize(x, operand, random=bits)
-    found = read_back(x, operand, seed=5)
-    np.testing.assert_array_equal(found.values, made.exact_values())
+    tensor = quantize(x, operand, random=bits)
+    result = read_back(x, operand, seed=5)
+    np.testing.assert_array_equal(result.values, tensor.exact_values())
     if operand.spec.rotation is None:
-        np.testing.assert_array_equal(found.given, x)
+        np.testing.assert_array_equal(result.given, x)
     else:
-        assert not np.array_equal(found.given, x)
-        np.testing.assert_allclose(found.in_place(found.given), x, rtol=1e-12, atol=1e-12)
+        assert not np.array_equal(result.given, x)
+        np.testing.assert_allclose(result.in_place(result.given), x, rtol=1e-12, atol=1e-12)
 
 
 def test_the_log_counts_zeros_overflows_and_scales_of_the_codes() -> None:
     operand = RECIPES["mxfp8_floor"].operand(MATMULS["fprop"], Side.A)
     x = numbers(1)
-    made, error = quantize(x, operand), operand_error(read_back(x, operand))
-    logged, scale = error.logged, made.grid.expand(made.scale)
-    assert logged.underflows == 100 * np.mean(made.exact_values() == 0)
+    tensor, error = quantize(x, operand), operand_error(read_back(x, operand))
+    logged, scale = error.logged, tensor.grid.expand(tensor.scale)
+    assert logged.underflows == 100 * np.mean(tensor.exact_values() == 0)
     assert logged.overflows == 100 * np.mean(np.abs(x) > operand.spec.format.max * scale) > 0
-    assert logged.mse == pytest.approx(np.mean((made.exact_values() - x) ** 2))
-    assert (logged.scale_inv_min, logged.scale_inv_max) == (made.scale.min(), made.scale.max())
+    assert logged.mse == pytest.approx(np.mean((tensor.exact_values() - x) ** 2))
+    assert (logged.scale_inv_min, logged.scale_inv_max) == (tensor.scale.min(), tensor.scale.max())
 
 
 def test_scale_bias_is_zero_where_the_scale_is_the_ideal_one() -> None:
@@ -245,8 +245,8 @@ def test_sums_over_tiles_keep_partial_tiles_at_the_edge() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_lines_hold_all_of_the_error_and_the_signal(seed) -> None:
-    found = read(ROLES[seed * 7], seed)
-    error = operand_error(found)
+    tensor = read(ROLES[seed * 7], seed)
+    error = operand_error(tensor)
     for lines, axis in ((error.channels, 0), (error.tokens, 1)):
         assert lines.energy.shape == (OPERAND_SHAPE[1 - axis],)
         assert lines.error.sum() / lines.energy.sum() == pytest.approx(error.total, rel=1e-9)
@@ -283,31 +283,31 @@ def cells(recipe):
 @pytest.mark.parametrize(("own", "base"), PAIRS, ids=str)
 def test_a_knob_turns_one_choice_back_where_it_differs_and_nothing_else(own, base) -> None:
     was, then = cells(RECIPES[own]), cells(RECIPES[base])
-    found = knobs(to_plain(RECIPES[own]), to_plain(RECIPES[base]))
+    differences = knobs(to_plain(RECIPES[own]), to_plain(RECIPES[base]))
     differing = {
         name
         for name in KNOBS
         if any(was[c] and then[c] and field(was[c], name) != field(then[c], name) for c in CELLS)
     }
     lone = {"bf16"} if any((was[c] is None) != (then[c] is None) for c in CELLS) else set()
-    assert {knob.name for knob in found} == differing | lone
-    for knob in (one for one in found if one.line and one.name != "bf16"):
-        turned = cells(from_text(knob.line))
+    assert {knob.name for knob in differences} == differing | lone
+    for knob in (one for one in differences if one.line and one.name != "bf16"):
+        after = cells(from_text(knob.line))
         for cell in CELLS:
             for name in KNOBS:
                 if was[cell] is None:
-                    assert turned[cell] is None
+                    assert after[cell] is None
                     continue
                 source = then if cell in knob.cells and name == knob.name else was
-                assert field(turned[cell], name) == field(source[cell], name)
+                assert field(after[cell], name) == field(source[cell], name)
 
 
 def test_a_choice_that_cannot_go_back_alone_says_why() -> None:
     own, base = (to_plain(RECIPES[name]) for name in ("per_tensor_delayed", "rowwise"))
-    found = {knob.name: knob for knob in knobs(own, base)}
-    assert found["tile"].line is None
-    assert "fprop.a: a delayed scale is that of a whole tensor" in found["tile"].reason
-    assert from_text(found["history"].line).fprop.a.scale_rule.history == 0
+    by_name = {knob.name: knob for knob in knobs(own, base)}
+    assert by_name["tile"].line is None
+    assert "fprop.a: a delayed scale is that of a whole tensor" in by_name["tile"].reason
+    assert from_text(by_name["history"].line).fprop.a.scale_rule.history == 0
 
 
 def test_mean_bits_weigh_operands_by_their_elements() -> None:
@@ -328,6 +328,6 @@ def test_the_error_of_a_line_is_that_of_its_recipe_on_the_seeded_layer() -> None
         for at, tensor in enumerate(OPERANDS)
     }
     expected = layer_errors(recipe, tensors, truths(tensors), seed)
-    found = result_errors(own_text(recipe), kind.value, seed)
-    assert found == {name: error.rel_err for name, error in expected.items()}
-    assert found["fprop"] == 0
+    errors = result_errors(own_text(recipe), kind.value, seed)
+    assert errors == {name: error.rel_err for name, error in expected.items()}
+    assert errors["fprop"] == 0

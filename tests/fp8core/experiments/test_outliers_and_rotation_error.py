@@ -98,11 +98,11 @@ def test_errors_are_those_after_rotating_back(kind, outliers, tile) -> None:
     beside = ~vectors.is_outlier
     frame = Frame(vectors, rotation)
     # Some are quantized at once, the last one by itself.
-    *_, found = frame.errors([5, 8, 13, 17, 21, 34, 20], spec)
-    assert found.nmse == pytest.approx(back.sum() / (x**2).sum(), rel=1e-12)
-    assert found.rest_nmse == pytest.approx(back[beside].sum() / (x[beside] ** 2).sum(), rel=1e-9)
-    assert found.zeros == np.mean(quantized.exact_values() == 0)
-    assert frame.quantized(20, spec).parts(spec.format).total == pytest.approx(found.nmse, rel=1e-12)
+    *_, error = frame.errors([5, 8, 13, 17, 21, 34, 20], spec)
+    assert error.nmse == pytest.approx(back.sum() / (x**2).sum(), rel=1e-12)
+    assert error.rest_nmse == pytest.approx(back[beside].sum() / (x[beside] ** 2).sum(), rel=1e-9)
+    assert error.zeros == np.mean(quantized.exact_values() == 0)
+    assert frame.quantized(20, spec).parts(spec.format).total == pytest.approx(error.nmse, rel=1e-12)
 
 
 def frame_of(x: np.ndarray, rotation: Rotation | None = None) -> Frame:
@@ -122,8 +122,8 @@ def test_a_product_of_representable_numbers_has_no_error_and_a_plain_model_agree
         scale = np.abs(y).max(axis=1, keepdims=True) / 6
         return values[np.abs(y[..., None] / scale[..., None] - values).argmin(axis=-1)] * scale
 
-    turned = NVFP4.apply(x)
-    product = model(turned) @ model(turned).T
+    rotated_x = NVFP4.apply(x)
+    product = model(rotated_x) @ model(rotated_x).T
     truth = x.astype(np.float64) @ x.T
     expected = np.linalg.norm(product - truth) / np.linalg.norm(truth)
     assert product_errors(frame_of(x, NVFP4), frame_of(x, NVFP4), [1.0], FP4)[0] == pytest.approx(
@@ -144,5 +144,5 @@ def test_a_product_of_representable_numbers_has_no_error_and_a_plain_model_agree
     ],
 )
 def test_ranges_end_at_the_crossings_on_a_logarithmic_axis(before, after, expected) -> None:
-    found = lower_ranges((1, 4, 16), before, after)
-    assert [list(pair) for pair in found] == [pytest.approx(pair) for pair in expected]
+    ranges = lower_ranges((1, 4, 16), before, after)
+    assert [list(pair) for pair in ranges] == [pytest.approx(pair) for pair in expected]

@@ -74,9 +74,9 @@ def test_both_roundings_are_those_of_the_format(name):
     ties = (values[1:] + values[:-1]) / 2
     x = np.abs(np.concatenate([ties[np.isfinite(ties)], 3 * rng.standard_normal(500)]))
     random = rng.integers(0, 1 << MAX_RANDOM_BITS, x.shape)
-    found = rounded(format_, x, random)
-    np.testing.assert_array_equal(found.nearest, format_.decode(format_.encode(x)))
-    np.testing.assert_array_equal(found.stochastic, round_stochastic(format_, x, random, MAX_RANDOM_BITS))
+    pair = rounded(format_, x, random)
+    np.testing.assert_array_equal(pair.nearest, format_.decode(format_.encode(x)))
+    np.testing.assert_array_equal(pair.stochastic, round_stochastic(format_, x, random, MAX_RANDOM_BITS))
 
 
 @pytest.mark.parametrize("trials", [1, 5])
@@ -87,8 +87,8 @@ def test_errors_are_rms_of_error_over_rms_of_the_exact_result(trials):
     for errors, sign in zip(ours, (signs, np.ones_like(signs)), strict=True):
         for place, terms in enumerate((3, 7)):
             exact = (sign * a.x * b.x)[:, :terms].sum(axis=1)
-            got = (sign * near[0] * near[1])[:, :terms].sum(axis=1)
-            expected = math.sqrt(((got - exact) ** 2).sum() / (exact**2).sum())
+            sums = (sign * near[0] * near[1])[:, :terms].sum(axis=1)
+            expected = math.sqrt(((sums - exact) ** 2).sum() / (exact**2).sum())
             assert errors.nearest[place] == pytest.approx(expected)
 
 
@@ -167,8 +167,8 @@ def test_underflow_is_gradual_and_overflow_ends_a_run():
     assert np.isfinite(last[:cliff]).all()
     assert last[0] > 1000 * E5M2.exact[-1]
     assert last[cliff - 1] < 1.1 * E5M2.exact[-1]
-    lost = last[: LOG2_SCALES.index(-8)]
-    assert (np.diff(lost) < 0).all(), "each octave of the scale loses less"
+    small_scales = last[: LOG2_SCALES.index(-8)]
+    assert (np.diff(small_scales) < 0).all(), "each octave of the scale loses less"
     assert (np.diff(E5M2.zeros[:cliff]) <= 0).all()
     assert E5M2.ended(E5M2.first_lost) == 1
     assert E5M2.ended(0) is None

@@ -34,12 +34,12 @@ def test_quantiles_of_chi_square_are_those_of_the_table(share, freedom, table) -
 
 
 def test_a_gap_is_in_percent_of_the_reference_with_the_runs_of_both_counted() -> None:
-    found = gap([2.02, 2.04], [2.0, 1.99, 2.01, 2.0])
-    assert found.percent == pytest.approx(1.5)
-    assert (found.low, found.high) == (pytest.approx(1.0), pytest.approx(2.0))
+    difference = gap([2.02, 2.04], [2.0, 1.99, 2.01, 2.0])
+    assert difference.percent == pytest.approx(1.5)
+    assert (difference.low, difference.high) == (pytest.approx(1.0), pytest.approx(2.0))
     spread = spread_percent([2.0, 1.99, 2.01, 2.0])
-    assert found.error == pytest.approx(3.1824 * spread * math.sqrt(1 / 2 + 1 / 4), rel=1e-4)
-    assert found.is_clear
+    assert difference.error == pytest.approx(3.1824 * spread * math.sqrt(1 / 2 + 1 / 4), rel=1e-4)
+    assert difference.is_clear
     assert not gap([2.0], [2.0, 1.99, 2.01, 2.0]).is_clear
 
 
@@ -62,13 +62,13 @@ def test_a_gap_of_pairs_errs_less_with_each_pair() -> None:
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    rng, held, within = np.random.default_rng(0), 0, 0
+    rng, hits, within = np.random.default_rng(0), 0, 0
     for _ in range(2000):
         reference = rng.normal(2.0, 0.01, 4).tolist()
-        held += not gap([rng.normal(2.0, 0.01)], reference).is_clear
+        hits += not gap([rng.normal(2.0, 0.01)], reference).is_clear
         low, high = spread_interval(float(np.std(reference, ddof=1)), 4)
         within += low <= 0.01 <= high
-    assert held / 2000 == pytest.approx(0.95, abs=0.015)
+    assert hits / 2000 == pytest.approx(0.95, abs=0.015)
     assert within / 2000 == pytest.approx(0.95, abs=0.015)
 
 

@@ -40,12 +40,12 @@ def test_a_sweep_is_the_error_of_a_direct_cast(kind) -> None:
     scales = np.exp2(np.arange(-30.0, 10.0, 3.0))
     swept = sweep_scale(x, E4M3, scales)
     for i, scale in enumerate(scales):
-        given = x / np.float32(scale)
-        cast = np.clip(given, -448, 448).astype(ml_dtypes.float8_e4m3fn).astype(np.float64) * scale
+        quotient = x / np.float32(scale)
+        cast = np.clip(quotient, -448, 448).astype(ml_dtypes.float8_e4m3fn).astype(np.float64) * scale
         error = float(np.sum((cast - x.astype(np.float64)) ** 2) / np.sum(x.astype(np.float64) ** 2))
         assert swept.total[i] == pytest.approx(error, rel=1e-9, abs=1e-30)
-        assert swept.saturated_share[i] == np.mean(np.abs(given) > 464)
-        assert swept.dead_share[i] == np.mean((np.abs(given) <= 2.0**-10) & (x != 0))
+        assert swept.saturated_share[i] == np.mean(np.abs(quotient) > 464)
+        assert swept.dead_share[i] == np.mean((np.abs(quotient) <= 2.0**-10) & (x != 0))
     assert swept.sqnr_db == pytest.approx(-10 * np.log10(swept.total))
 
 
@@ -169,10 +169,10 @@ def octaves(kind: SeriesKind) -> np.ndarray:
     ],
 )
 def test_a_series_begins_rises_and_ends_where_its_kind_says(kind, begin, top, end):
-    found = octaves(kind)
-    for place, wanted in ((0, begin), (int(0.15 * STEPS), top), (STEPS, end)):
-        near = found[max(place - 20, 0) : place + 20]
-        assert np.median(near) == pytest.approx(wanted, abs=SPREAD / 6)
+    log2 = octaves(kind)
+    for place, size in ((0, begin), (int(0.15 * STEPS), top), (STEPS, end)):
+        near = log2[max(place - 20, 0) : place + 20]
+        assert np.median(near) == pytest.approx(size, abs=SPREAD / 6)
 
 
 def test_only_some_steps_spike_and_by_whole_octaves():

@@ -23,14 +23,14 @@ W = as_bf16(draw(InputKind.HEAVY_TAIL, (96, 160), seed=2))
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_readers_that_share_a_copy_agree_and_others_do_not(recipe) -> None:
     readers = weight_readers(RECIPES[recipe])
-    found = disagreement(W, readers)
+    difference = disagreement(W, readers)
     one_copy = RECIPES[recipe].copies(LayerTensor.W) == 1 and None not in readers
-    assert (found.differ == 0) == one_copy
+    assert (difference.differ == 0) == one_copy
     assert len(copies(readers)) == len(
         {*readers} if None in readers else range(RECIPES[recipe].copies(LayerTensor.W))
     )
-    assert found.elements == W.size
-    assert found.zero_in_one <= found.differ
+    assert difference.elements == W.size
+    assert difference.zero_in_one <= difference.differ
 
 
 @pytest.mark.parametrize("element", ["e4m3", "e2m1"])
@@ -42,10 +42,10 @@ def test_counts_are_those_of_two_quantized_copies(element, rule) -> None:
         matmul.k_is_rows(matmul.side_of(LayerTensor.W)) for matmul in (FPROP, DGRAD)
     ]
     first, second = (quantize(W, reader).exact_values() for reader in readers)
-    found = disagreement(W, readers)
-    assert found.differ == np.sum(first != second) > 0
-    assert found.zero_in_one == np.sum((first == 0) ^ (second == 0))
-    assert found.rel_err == pytest.approx(np.linalg.norm(first - second) / np.linalg.norm(W))
+    difference = disagreement(W, readers)
+    assert difference.differ == np.sum(first != second) > 0
+    assert difference.zero_in_one == np.sum((first == 0) ^ (second == 0))
+    assert difference.rel_err == pytest.approx(np.linalg.norm(first - second) / np.linalg.norm(W))
 
 
 def test_a_power_of_two_leaves_normal_numbers_where_they_are() -> None:
@@ -79,7 +79,7 @@ def weights(seed: int, shape: tuple[int, int] = (256, 384)) -> np.ndarray:
 
 def by_hand(w: np.ndarray, reading: Reading) -> np.ndarray:
     """Block by block, in plain words of the sources."""
-    read = np.empty(w.shape)
+    values = np.empty(w.shape)
     for row in range(0, w.shape[0], BLOCK):
         for column in range(0, w.shape[1], BLOCK):
             part = np.s_[row : row + BLOCK, column : column + BLOCK]
@@ -87,16 +87,16 @@ def by_hand(w: np.ndarray, reading: Reading) -> np.ndarray:
             scale = np.float32(np.abs(block).max()) / np.float32(E4M3.max)
             codes = E4M3.rounded(block * (np.float32(1) / scale))
             if reading is Reading.CODES_KEPT:
-                read[part] = codes * 2.0 ** np.ceil(np.log2(float(scale)))
+                values[part] = codes * 2.0 ** np.ceil(np.log2(float(scale)))
                 continue
             again = (codes * scale).astype(np.float32) if reading is not Reading.FROM_START else block
             if reading is Reading.AS_MADE:
-                read[part] = codes * float(scale)
+                values[part] = codes * float(scale)
                 continue
             amax = max(float(np.abs(again).max()), 1e-4)
             power = 2.0 ** np.ceil(np.log2(amax / E4M3.max))
-            read[part] = E4M3.rounded(again / np.float32(power)) * power
-    return read
+            values[part] = E4M3.rounded(again / np.float32(power)) * power
+    return values
 
 
 @pytest.mark.parametrize("reading", Reading)
@@ -109,36 +109,36 @@ def test_a_reading_is_what_its_source_does(reading) -> None:
 def test_it_is_the_second_rounding_that_costs() -> None:
     """Figures of the source: the second rounding is worth the first, and they add as √2."""
     w, x = weights(0), weights(1, (64, 384))
-    found = {error.reading: error for error in checkpoint_errors(w, x)}
-    made, anew, kept, start = (found[reading] for reading in Reading)
-    assert made.checkpoint == made.changed == 0
-    assert made.weight == pytest.approx(0.0264, abs=0.0006)
+    errors = {error.reading: error for error in checkpoint_errors(w, x)}
+    checkpoint, anew, same_codes, start = (errors[reading] for reading in Reading)
+    assert checkpoint.checkpoint == checkpoint.changed == 0
+    assert checkpoint.weight == pytest.approx(0.0264, abs=0.0006)
     assert anew.checkpoint == pytest.approx(0.0265, abs=0.0006)
     assert anew.weight == pytest.approx(0.0373, abs=0.0010)
     assert start.weight == pytest.approx(0.0265, abs=0.0006)
-    assert kept.weight > 0.1
-    assert 1 < kept.block_growth < 2
-    for error in found.values():
+    assert same_codes.weight > 0.1
+    assert 1 < same_codes.block_growth < 2
+    for error in errors.values():
         assert error.result == pytest.approx(error.weight, rel=0.15)
 
 
 def test_a_gaussian_has_the_figures_of_its_law() -> None:
-    found = tensor_shape(np.random.default_rng(0).standard_normal((400, 400)))
-    assert found.rms == pytest.approx(1.0, abs=0.01)
-    assert found.kurtosis == pytest.approx(3.0, abs=0.05)
-    assert found.octaves == pytest.approx(math.log2(2.5758 / 0.012533), abs=0.05)
-    assert found.crest == pytest.approx(4.7, abs=0.8)
-    assert found.rows < 1.25
-    assert found.columns < 1.25
+    shape = tensor_shape(np.random.default_rng(0).standard_normal((400, 400)))
+    assert shape.rms == pytest.approx(1.0, abs=0.01)
+    assert shape.kurtosis == pytest.approx(3.0, abs=0.05)
+    assert shape.octaves == pytest.approx(math.log2(2.5758 / 0.012533), abs=0.05)
+    assert shape.crest == pytest.approx(4.7, abs=0.8)
+    assert shape.rows < 1.25
+    assert shape.columns < 1.25
 
 
 def test_the_histogram_has_every_element_that_is_not_zero_in_its_bin() -> None:
     x = np.array([[0.0, 1.0, 1.0, 1.0], [4.0, 0.25, 0.25, 0.0]])
-    found = tensor_shape(x)
-    assert sum(found.shares) == pytest.approx(6 / 8)
-    assert found.zeros == 2 / 8
-    at = found.bins.index(BIN * math.floor(math.log2(1 / found.rms) / BIN))
-    assert found.shares[at] == 3 / 8
+    shape = tensor_shape(x)
+    assert sum(shape.shares) == pytest.approx(6 / 8)
+    assert shape.zeros == 2 / 8
+    at = shape.bins.index(BIN * math.floor(math.log2(1 / shape.rms) / BIN))
+    assert shape.shares[at] == 3 / 8
 
 
 def test_rows_and_columns_of_other_sizes_are_told_apart() -> None:

@@ -124,8 +124,8 @@ def test_a_user_defined_format_is_treated_like_the_others() -> None:
     assert custom().values.tolist() == FORMATS["e3m2"].values.tolist()
     wide = custom(exponent_bits=2, mantissa_bits=5, bias=1, specials=Specials.NAN_ONLY)
     assert (wide.bits, wide.max, wide.min_subnormal) == (8, 7.75, 2.0**-5)
-    shifted = custom(bias=10)
-    np.testing.assert_array_equal(shifted.values, custom().values * 2.0**-7)
+    format_ = custom(bias=10)
+    np.testing.assert_array_equal(format_.values, custom().values * 2.0**-7)
 
 
 @pytest.mark.parametrize(
@@ -184,10 +184,10 @@ def test_special_codes_are_named():
 def test_mantissa_bits_are_what_counting_values_finds(format_):
     positive = format_.values[np.isfinite(format_.values) & (format_.values > 0)]
     exponents = np.frexp(positive)[1] - 1
-    found = binade_runs(format_)
-    assert found[0].low == exponents.min()
-    assert found[-1].high == exponents.max() + 1
-    for run in found:
+    runs = binade_runs(format_)
+    assert runs[0].low == exponents.min()
+    assert runs[-1].high == exponents.max() + 1
+    for run in runs:
         for e in range(run.low, min(run.high, exponents.max())):  # the last binade may be cut short
             assert (exponents == e).sum() == 1 << run.bits
 
@@ -314,13 +314,13 @@ def _some_codes(format_) -> np.ndarray:
 def test_fates_at_the_limits_of_e4m3():
     half = 2.0**-10  # half the smallest value, a tie that goes to zero
     x = [0.0, half, np.nextafter(half, 1), 2.0**-7, 2.0**-6, 448, 464, np.nextafter(464, 500), -1e9]
-    found = fates(FORMATS["e4m3"], x)
-    assert (found.zero, found.subnormal, found.normal, found.overflow) == (1 / 8, 2 / 8, 3 / 8, 2 / 8)
+    result = fates(FORMATS["e4m3"], x)
+    assert (result.zero, result.subnormal, result.normal, result.overflow) == (1 / 8, 2 / 8, 3 / 8, 2 / 8)
 
 
 def test_what_rounds_to_the_largest_value_does_not_overflow_in_a_format_that_only_saturates():
-    found = fates(FORMATS["e2m1"], [6.4, 7.0, 100.0, 0.1])  # 7 is a tie with 8, whose code is even
-    assert (found.zero, found.normal, found.overflow) == (0.25, 0.25, 0.5)
+    result = fates(FORMATS["e2m1"], [6.4, 7.0, 100.0, 0.1])  # 7 is a tie with 8, whose code is even
+    assert (result.zero, result.normal, result.overflow) == (0.25, 0.25, 0.5)
 
 
 @pytest.mark.parametrize("rounding", [r for r in Rounding if r is not Rounding.STOCHASTIC])
@@ -334,10 +334,10 @@ def test_rounding_beyond_is_what_the_encoder_calls_overflow(format_, rounding):
         limit = {1: (format_.max, format_.gap_beyond), -1: (-format_.min, format_.gap_beyond)}
         top, gap = np.vectorize(lambda sign: limit[sign])(np.where(x < 0, -1, 1))
         share = np.divide(np.abs(x) - top, gap)
-        needed = {Rounding.TOWARD_ZERO: share >= 1, Rounding.NEAREST_AWAY: share >= 0.5}
+        by_rule = {Rounding.TOWARD_ZERO: share >= 1, Rounding.NEAREST_AWAY: share >= 0.5}
         even = format_.max_code % 2 == 0
         is_even = np.where((x < 0) & (format_.min != -format_.max), True, even)  # mxint8: -2 is code 0x80
-        expected = needed.get(rounding, (share > 0.5) | ((share == 0.5) & ~is_even))
+        expected = by_rule.get(rounding, (share > 0.5) | ((share == 0.5) & ~is_even))
     else:
         codes = format_.encode(x, rounding, Overflow.NAN)
         expected = np.isnan(format_.decode(codes)) & ~np.isnan(x)

@@ -24,10 +24,10 @@ def finite_codes(format_: Format) -> list[int]:
 def test_steps_visit_every_finite_value_in_order(format_):
     values = np.unique(format_.values[np.isfinite(format_.values)])
     at = int(format_.encode(-math.inf)) if format_.signed else 0
-    seen = [float(format_.decode(at))]
+    visits = [float(format_.decode(at))]
     while (at := step(format_, at, up=True)) is not None:
-        seen.append(float(format_.decode(at)))
-    assert seen == values.tolist()
+        visits.append(float(format_.decode(at)))
+    assert visits == values.tolist()
     back = [code for code in finite_codes(format_) if format_.decode(code) == format_.max]
     assert len(around(format_, back[0], values.size)) == values.size
 
@@ -91,10 +91,10 @@ def test_outcomes_have_the_frequencies_of_the_encoder_over_all_noise(format_):
     for overflow in format_.overflows:
         for value in x * signs:
             codes = format_.encode(np.full(draws, value), Rounding.STOCHASTIC, overflow, noise)
-            told = outcomes(format_, float(value), overflow)
-            assert sum(o.probability for o in told) == pytest.approx(1)
-            assert set(codes.tolist()) <= {o.code for o in told}
-            for o in told:
+            results = outcomes(format_, float(value), overflow)
+            assert sum(o.probability for o in results) == pytest.approx(1)
+            assert set(codes.tolist()) <= {o.code for o in results}
+            for o in results:
                 assert abs((codes == o.code).mean() - o.probability) <= 1 / draws
 
 

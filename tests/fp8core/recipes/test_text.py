@@ -30,14 +30,14 @@ ONE_SENTENCE = re.compile(r"[^\n]*")
 LONGEST_SENTENCE = 8000
 
 
-def refused(read, text) -> str:
+def refused(reader, text) -> str:
     """The sentence of a refusal."""
     with pytest.raises(ValueError, match=r".") as caught:
-        read(text)
-    said = str(caught.value)
-    assert ONE_SENTENCE.fullmatch(said), said
-    assert len(said) < LONGEST_SENTENCE, said
-    return said
+        reader(text)
+    message = str(caught.value)
+    assert ONE_SENTENCE.fullmatch(message), message
+    assert len(message) < LONGEST_SENTENCE, message
+    return message
 
 
 @by_recipe
@@ -97,9 +97,9 @@ def test_every_wrong_field_of_a_file_is_named() -> None:
         wrong = [path for path in wrong if not any(path.startswith(f"{other}.") for other in wrong)]
         for path in wrong:
             data = put(data, path, chance.choice([v for v in WRONG_VALUES if not is_fine(path, v)]))
-        said = refused(from_plain, data)
-        named = re.findall(r"(?:[:;] )([a-z]+(?:[.][a-z_]+)*) (?:is|has)\b", said)
-        assert {path.strip(".") for path in wrong} == set(named), said
+        message = refused(from_plain, data)
+        paths = re.findall(r"(?:[:;] )([a-z]+(?:[.][a-z_]+)*) (?:is|has)\b", message)
+        assert {path.strip(".") for path in wrong} == set(paths), message
 
 
 FIELDS = {
@@ -163,16 +163,16 @@ def test_mutated_letters_of_a_line_give_a_recipe_or_a_sentence() -> None:
         assert recipe is None or from_text(to_text(recipe)) == recipe
 
 
-def read_or_none(read, text):
+def read_or_none(reader, text):
     try:
-        return read(text)
+        return reader(text)
     except ValueError:
-        refused(read, text)
+        refused(reader, text)
         return None
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "part"),
     {
         "": "is JSON",
         "{": "is JSON",
@@ -189,12 +189,12 @@ def read_or_none(read, text):
     }.items(),
     ids=range(12),
 )
-def test_a_file_that_is_no_recipe_gets_a_sentence(text, told) -> None:
-    assert told in refused(from_json, text)
+def test_a_file_that_is_no_recipe_gets_a_sentence(text, part) -> None:
+    assert part in refused(from_json, text)
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "part"),
     {
         "": "3 matmuls",
         "x" * (LONGEST + 1): "at most",
@@ -210,8 +210,8 @@ def test_a_file_that_is_no_recipe_gets_a_sentence(text, told) -> None:
     }.items(),
     ids=range(11),
 )
-def test_a_line_that_is_no_recipe_gets_a_sentence(line, told) -> None:
-    assert told in refused(from_text, line)
+def test_a_line_that_is_no_recipe_gets_a_sentence(line, part) -> None:
+    assert part in refused(from_text, line)
 
 
 def test_what_a_constructor_refuses_is_told_under_its_path() -> None:

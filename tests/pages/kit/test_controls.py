@@ -24,9 +24,9 @@ def one_of_each() -> None:
     on = Toggle(key="on", label="On")
     controls = Controls(letter, count, level, share, on)
     controls.toolbar()
-    chosen = controls.draw(letter)
-    most = {"a": 100, "b": 10, "c": 5}[chosen]
-    values = [chosen, controls.draw(count, high=most), controls.draw(level), controls.draw(share)]
+    value = controls.draw(letter)
+    most = {"a": 100, "b": 10, "c": 5}[value]
+    values = [value, controls.draw(count, high=most), controls.draw(level), controls.draw(share)]
     st.text(repr((*values, controls.draw(on))))
     st.button("preset", key="preset", on_click=controls.preset, kwargs={"letter": "b", "count": 3})
     if not st.session_state.get("is_cut_off"):
@@ -52,10 +52,10 @@ def comes_and_goes() -> None:
     from pages.kit.widgets import Choice, Toggle
 
     letter = Choice(key="letter", label="L", options={"a": "Alpha", "b": "Beta"}, default="a")
-    shown = Toggle(key="shown", label="Shown", default=True)
-    controls = Controls(letter, shown)
-    drawn = controls.draw(letter) if controls.draw(shown) else None
-    st.text(repr((drawn, controls.value(letter))))
+    toggle = Toggle(key="shown", label="Shown", default=True)
+    controls = Controls(letter, toggle)
+    value = controls.draw(letter) if controls.draw(toggle) else None
+    st.text(repr((value, controls.value(letter))))
     address.end_run()
 
 
@@ -79,7 +79,7 @@ def test_a_link_sets_the_controls_and_defaults_leave_the_address():
 
 
 @pytest.mark.parametrize(
-    ("key", "text", "needed"),
+    ("key", "text", "need"),
     [
         ("count", ["3", "4"], "given 2 times"),
         ("letter", "Alpha", "one of a, b, c"),
@@ -92,12 +92,12 @@ def test_a_link_sets_the_controls_and_defaults_leave_the_address():
         ("on", "yes", "true or false"),
     ],
 )
-def test_a_value_that_does_not_fit_is_the_default_and_the_page_says_what_is_needed(key, text, needed):
+def test_a_value_that_does_not_fit_is_the_default_and_the_page_says_what_is_needed(key, text, need):
     at = opened(**{key: text})
     assert values(at) == DEFAULTS
     assert at.query_params == {}
     assert len(at.warning) == 1
-    assert needed in at.warning[0].value
+    assert need in at.warning[0].value
     assert len(at.warning[0].value) < 300
     assert not at.run().warning, "it is said once"
 
@@ -115,9 +115,9 @@ def test_a_link_s_value_beyond_a_bound_of_the_moment_is_told_with_all_else_in_on
     assert not opened(letter="c", count="3").warning
     at = opened(letter="c", count="50", level="17")
     assert values(at)[:2] == ("c", 5)
-    (told,) = [one.value for one in at.warning]
-    assert "`level=17`" in told
-    assert told.endswith("; `count=50` (count needs a whole number from 0 to 5 here, and 5 is shown).")
+    (sentence,) = [one.value for one in at.warning]
+    assert "`level=17`" in sentence
+    assert sentence.endswith("; `count=50` (count needs a whole number from 0 to 5 here, and 5 is shown).")
     assert not at.run().warning
 
 
@@ -149,8 +149,10 @@ def test_a_value_that_a_late_browser_reports_does_not_undo_a_preset(is_cut_off):
     at.number_input(key="count").set_value(7)
     at.toggle(key="on").set_value(True).run()
     assert values(at) == ("b", 3, 16, 0.25, True), "the preset's, and what the reader chose meanwhile"
-    shown = {"share": "0.25"} if is_cut_off else {"letter": "b", "count": "3", "share": "0.25", "on": "true"}
-    assert at.query_params == shown, "the address comes with the page's end"
+    parameters = (
+        {"share": "0.25"} if is_cut_off else {"letter": "b", "count": "3", "share": "0.25", "on": "true"}
+    )
+    assert at.query_params == parameters, "the address comes with the page's end"
 
 
 def test_a_preset_holds_whose_run_drew_nothing():
@@ -183,8 +185,8 @@ def test_a_value_left_in_the_session_by_another_page_does_no_harm(odd):
     at = AppTest.from_function(one_of_each, default_timeout=30)
     for key in KEYS:
         at.session_state[key] = odd
-    got = values(at.run())
-    assert all(type(value) is type(default) for value, default in zip(got, DEFAULTS, strict=True))
+    values_now = values(at.run())
+    assert all(type(value) is type(default) for value, default in zip(values_now, DEFAULTS, strict=True))
 
 
 def opens_elsewhere() -> None:
@@ -202,7 +204,7 @@ def opens_elsewhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "shown", "address"),
+    ("query", "expected", "address"),
     [
         ({}, (0, 5), {}),
         ({"low": "3"}, (3, 0), {"low": "3"}),
@@ -211,14 +213,14 @@ def opens_elsewhere() -> None:
         ({"low": "1", "high": "5"}, (1, 5), {"low": "1", "high": "5"}),
     ],
 )
-def test_a_bare_address_opens_the_page_s_own_case_and_a_link_what_it_says(asked, shown, address):
+def test_a_bare_address_opens_the_page_s_own_case_and_a_link_what_it_says(query, expected, address):
     at = AppTest.from_function(opens_elsewhere, default_timeout=30)
-    at.query_params.update(asked)
+    at.query_params.update(query)
     at.run()
-    assert values(at) == shown
+    assert values(at) == expected
     assert at.query_params == address
     again = AppTest.from_function(opens_elsewhere, default_timeout=30)
     again.query_params.update(at.query_params)
-    assert values(again.run()) == shown, "what the address says opens the same"
+    assert values(again.run()) == expected, "what the address says opens the same"
     next(button for button in at.button if button.label == "Reset").click().run()
     assert values(at) == (0, 5)

@@ -32,16 +32,16 @@ def test_the_reader_s_own_recipe_comes_from_the_address(open_app, page):
 
 
 @pytest.mark.parametrize(
-    ("page", "line", "said"),
+    ("page", "line", "part"),
     [
         ("pages/live_gemm.py", "", "You have no recipe of your own"),
         ("pages/tile_layouts.py", "<b>**x**</b> :red[y]", "cannot be read"),
         ("pages/benchmarks.py", "<b>**x**</b> :red[y]", "cannot be read"),
     ],
 )
-def test_a_line_that_is_missing_or_wrong_is_told_and_the_default_shown(open_app, page, line, said):
+def test_a_line_that_is_missing_or_wrong_is_told_and_the_default_shown(open_app, page, line, part):
     at = open_app(page, recipe="own", **({"own": line} if line else {}))
     assert not at.exception
-    assert said in warnings(at)
+    assert part in warnings(at)
     assert RECIPES[RECIPE.default].title in warnings(at)
     assert "<b>" not in warnings(at)

@@ -24,7 +24,7 @@ def test_a_new_format_is_on_every_page(path, monkeypatch):
     monkeypatch.setitem(FORMATS, NEW, replace(FORMATS["e3m4_ieee"], name=NEW))
     unit = ACCUMULATORS["blackwell_fp8"]
     monkeypatch.setitem(ACCUMULATORS, unit.name, replace(unit, operands=(*unit.operands, NEW)))
-    made = [one for one in runpy.run_path(str(path)).values() if isinstance(one, Control)]
-    offers = [one.key for one in made if NEW in getattr(one, "options", ())]
+    controls = [one for one in runpy.run_path(str(path)).values() if isinstance(one, Control)]
+    offers = [one.key for one in controls if NEW in getattr(one, "options", ())]
     assert len(FILES) >= 5
     assert len(offers) >= path.read_text(encoding="utf-8").count(CALL)

@@ -42,8 +42,8 @@ def test_beside_a_step_of_the_lesson_the_sidebar_is_the_lesson_s(open_app):
 
 def links(at: AppTest) -> dict[str, str]:
     """The links that lead to a page as it opens, and their words."""
-    found = [link.proto for link in at.main.get("page_link")]
-    return {link.page: link.label for link in found if not link.query_string}
+    protos = [link.proto for link in at.main.get("page_link")]
+    return {link.page: link.label for link in protos if not link.query_string}
 
 
 def test_every_page_of_the_story_but_the_first_has_its_thread():
@@ -58,13 +58,13 @@ def asked(name: str) -> str:
 
 
 def test_a_page_leads_back_to_what_it_needs_and_on_to_the_next(open_app):
-    found = links(open_app(asked("accumulation")))
+    pages = links(open_app(asked("accumulation")))
     bodies = [one.proto.body for one in open_app(asked("live_gemm")).get("html")]
     (thread,) = [body for body in bodies if 'class="fp8-thread"' in body]
-    reason, to = found["live_gemm"].split(" Next: ")
-    assert (found["formats"], to) == ("Formats", "**Live GEMM** →")
+    reason, to = pages["live_gemm"].split(" Next: ")
+    assert (pages["formats"], to) == ("Formats", "**Live GEMM** →")
     assert reason in thread, "the next page takes up where this one ended"
-    assert found["loss"].endswith("Skip to **Does the loss notice?** →"), "Live GEMM is for kernel people"
+    assert pages["loss"].endswith("Skip to **Does the loss notice?** →"), "Live GEMM is for kernel people"
 
 
 @pytest.mark.parametrize("name", ["classroom", "glossary", "design"])

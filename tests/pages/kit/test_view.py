@@ -48,8 +48,8 @@ def test_each_part_of_a_page_has_its_place():
     at = AppTest.from_function(drawing).run()
     assert not at.exception
     order = [word for word in places(at.main) if isinstance(word, str)]
-    wanted = ["Why?", "it is **0**.", "Show", "Main", "a table", "and so on", "Field", "a source"]
-    assert [word for word in order if word in wanted] == wanted
+    texts = ["Why?", "it is **0**.", "Show", "Main", "a table", "and so on", "Field", "a source"]
+    assert [word for word in order if word in texts] == texts
     assert [one.label for one in at.expander] == ["More controls", "How we know"]
 
 

@@ -14,8 +14,8 @@ def drawn(lines: list[Bar], room: int = 500):
 
 def test_pieces_follow_each_other_in_the_order_of_their_names():
     spec = drawn([Bar(name="one", pieces={"scales": 1.0, "codes": 3.0}, label="4 MiB")], room=560)
-    found = [(row["kind"], row["start"], row["end"]) for row in rows_of(spec, PIECES)]
-    assert found == [("codes", 0.0, 3.0), ("scales", 3.0, 4.0)]
+    pieces = [(row["kind"], row["start"], row["end"]) for row in rows_of(spec, PIECES)]
+    assert pieces == [("codes", 0.0, 3.0), ("scales", 3.0, 4.0)]
     assert [row[WORDS] for row in rows_of(spec, ENDS)] == ["one: 4 MiB"]
     assert spec["height"] == 560
 

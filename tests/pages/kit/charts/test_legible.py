@@ -31,9 +31,11 @@ def test_no_text_of_a_chart_is_written_smaller_than_eleven_pixels():
         texts = re.findall(r"mark_text\(.*?\)|[a-zA-Z]*[fF]ontSize.{0,12}", path.read_text(), flags=re.S)
         return [float(size) for text in texts for size in SIZE.findall(text)]
 
-    found = {path: sizes(path) for path in (TOP / "pages").rglob("charts/*.py")}
-    assert any(found.values())
-    assert {path: small for path, of in found.items() if (small := [s for s in of if s < SMALLEST])} == {}
+    sizes_by_file = {path: sizes(path) for path in (TOP / "pages").rglob("charts/*.py")}
+    assert any(sizes_by_file.values())
+    assert {
+        path: small for path, of in sizes_by_file.items() if (small := [s for s in of if s < SMALLEST])
+    } == {}
 
 
 def test_the_last_label_of_a_horizontal_axis_stays_inside():
@@ -63,10 +65,10 @@ def test_a_long_title_breaks_and_no_word_is_lost():
 
 
 def test_a_mark_with_nothing_to_tell_is_hidden_from_screen_readers():
-    shown = {"mark": "rule", "encoding": {"x": {"datum": 1}}}
-    assert legible(shown)["mark"] == {"type": "rule", "aria": False}
-    told = {"mark": "rule", "encoding": {"tooltip": {"field": "a", "type": "nominal"}}}
-    assert legible(told)["mark"] == {"type": "rule"}
+    rule = {"mark": "rule", "encoding": {"x": {"datum": 1}}}
+    assert legible(rule)["mark"] == {"type": "rule", "aria": False}
+    tooltip_rule = {"mark": "rule", "encoding": {"tooltip": {"field": "a", "type": "nominal"}}}
+    assert legible(tooltip_rule)["mark"] == {"type": "rule"}
 
 
 def test_the_spec_that_is_given_stays_as_it_was():

@@ -51,30 +51,30 @@ def test_every_number_is_in_one_range(fields, answers):
 
 
 def test_the_ranges_do_not_tell_the_truth_before_it_is_given():
-    asked = number()
-    assert max(float(bar.words.split(" to ")[1]) for bar in histogram(asked, ["1", "2"])) <= 2
-    assert [bar.holds for bar in histogram(asked, ["1", "2"], 50.0)].count(True) == 1
-    assert histogram(asked, []) == ()
+    question = number()
+    assert max(float(bar.words.split(" to ")[1]) for bar in histogram(question, ["1", "2"])) <= 2
+    assert [bar.holds for bar in histogram(question, ["1", "2"], 50.0)].count(True) == 1
+    assert histogram(question, []) == ()
 
 
 def test_the_picture_marks_the_truth_in_words():
     bars = histogram(CHOICE, ["few"], 0.7)
-    drawn = rows(bars, [0, 0])
-    assert "✓ many" in drawn
-    assert drawn.count("<i") == drawn.count("<i class=new>") == 1, "a square for each answer"
+    html = rows(bars, [0, 0])
+    assert "✓ many" in html
+    assert html.count("<i") == html.count("<i class=new>") == 1, "a square for each answer"
     assert alt_text(bars) == "The answers of the class. few: 1; many (the truth): 0."
 
 
 def test_the_answers_before_talking_lie_pale_behind_those_after_it_on_one_axis():
-    asked, first, last = number(low=0.0, high=24.0), ["3", "3", "20"], ["20"]
-    bars = histogram(asked, last, None, first)
+    question, first, last = number(low=0.0, high=24.0), ["3", "3", "20"], ["20"]
+    bars = histogram(question, last, None, first)
     assert {number: (bar.count, bar.first) for number, bar in enumerate(bars) if bar.count or bar.first} == {
         3: (0, 2),
         20: (1, 1),
     }
-    drawn = columns(bars, [bar.count for bar in bars], Scale(0.0, 24.0, False), "", None)
-    assert "--most:2" in drawn, "the layer that is taller fits"
-    assert drawn.count('<u style="--first:') == 2
+    html = columns(bars, [bar.count for bar in bars], Scale(0.0, 24.0, False), "", None)
+    assert "--most:2" in html, "the layer that is taller fits"
+    assert html.count('<u style="--first:') == 2
     assert alt_text(bars) == (
         "The answers of the class. 3 to 4: 0, before talking 2; 20 to 21: 1, before talking 1."
     )
@@ -83,18 +83,18 @@ def test_the_answers_before_talking_lie_pale_behind_those_after_it_on_one_axis()
 
 
 def test_a_guess_beyond_an_end_is_drawn_at_that_end_with_its_words_inside():
-    drawn = guesses(Scale(1.0, 100.0, True), {"you": 1.0, "the page": 400.0})
-    assert '<div class="guess right" style="--at:0.0%"><i></i><b>you</b></div>' in drawn
-    assert '<div class="guess left" style="--at:100.0%"><i></i><b>the page</b></div>' in drawn
+    html = guesses(Scale(1.0, 100.0, True), {"you": 1.0, "the page": 400.0})
+    assert '<div class="guess right" style="--at:0.0%"><i></i><b>you</b></div>' in html
+    assert '<div class="guess left" style="--at:100.0%"><i></i><b>the page</b></div>' in html
 
 
 def test_the_truth_is_a_line_at_its_value_and_only_once_it_is_out():
-    asked, answers = number(low=1.0, high=1e6, is_log=True, unit="times"), ["10", "10", "1000"]
-    scale = scale_of(asked, answers, 1000.0)
+    question, answers = number(low=1.0, high=1e6, is_log=True, unit="times"), ["10", "10", "1000"]
+    scale = scale_of(question, answers, 1000.0)
     before, after = (
         columns(bars, [bar.count for bar in bars], scale, "times", truth)
         for truth in (None, 1000.0)
-        for bars in [histogram(asked, answers, truth)]
+        for bars in [histogram(question, answers, truth)]
     )
     assert "<em" not in before
     assert '<em class="right" style="left:50.0%"><b>1,000 times</b></em>' in after

@@ -13,15 +13,15 @@ def went(monkeypatch):
     """A function: the page and the parameters where a student goes; None for one who stays."""
 
     def go(here: str, query: dict[str, str], lead: Lead, waits: bool = False):
-        gone: list = []
+        addresses: list = []
         monkeypatch.setattr(st, "session_state", {HIDDEN_KEY: waits})
         monkeypatch.setattr(
-            st, "switch_page", lambda script, query_params: gone.append((script, query_params))
+            st, "switch_page", lambda script, query_params: addresses.append((script, query_params))
         )
         monkeypatch.setattr(follow, "_address", lambda: dict(query))
         monkeypatch.setattr(follow.address, "frame_parameters", lambda: {"present": "true"} | query)
         follow._go(here, lead)
-        return gone[0] if gone else None
+        return addresses[0] if addresses else None
 
     return go
 

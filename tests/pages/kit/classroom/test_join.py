@@ -15,7 +15,7 @@ def network(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("opened", "found"),
+    ("url", "link"),
     [
         ("http://fp8.example.org/explorer/classroom", "http://fp8.example.org/explorer/"),
         ("https://fp8.example.org/classroom?step=x", "https://fp8.example.org/"),
@@ -25,8 +25,8 @@ def network(monkeypatch):
         (None, "http://192.168.1.7/"),
     ],
 )
-def test_localhost_becomes_this_computers_address(opened, found):
-    assert join_link("", opened, "0.0.0.0")[0] == found
+def test_localhost_becomes_this_computers_address(url, link):
+    assert join_link("", url, "0.0.0.0")[0] == link
 
 
 def test_a_server_that_answers_nobody_else_says_so():

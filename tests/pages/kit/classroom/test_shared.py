@@ -60,11 +60,11 @@ def test_any_other_text_is_refused_in_a_sentence(typed):
 
 
 @pytest.mark.parametrize(
-    "told",
+    "value",
     ["", "a" * 31, "a" * 33, "A" * 32, "g" * 32, "٣" * 32, "a" * 32 + "\n", "'; DROP TABLE answers;--"],
 )
-def test_an_id_has_thirty_two_hexadecimal_digits(told):
-    assert not is_well_formed(told)
+def test_an_id_has_thirty_two_hexadecimal_digits(value):
+    assert not is_well_formed(value)
     assert is_well_formed(new_visitor())
 
 

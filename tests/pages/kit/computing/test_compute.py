@@ -21,9 +21,9 @@ def page() -> None:
 
     tag = st.text_input("Tag", "first", key="tag")
     calls = [Call(refused, (7,))] if tag == "bad" else [Call(slept, (0.05, f"{tag} {n}")) for n in range(2)]
-    shown = computed("words", tag, calls, label="Writing")
-    if shown is not None:
-        st.text(f"{shown.arguments}: {', '.join(shown.parts)}")
+    result = computed("words", tag, calls, label="Writing")
+    if result is not None:
+        st.text(f"{result.arguments}: {', '.join(result.parts)}")
 
 
 def opened(tag: str) -> AppTest:

@@ -51,8 +51,8 @@ def test_a_process_works_behind_the_server_with_one_thread(shared):
 
 
 def test_one_and_one_point_zero_are_different_arguments(shared):
-    found = answers(shared, [Call(tagged, (x,)) for x in (1, 1.0, True)])
-    assert [answer.value for answer in found] == ["int 1", "float 1.0", "bool True"]
+    values = answers(shared, [Call(tagged, (x,)) for x in (1, 1.0, True)])
+    assert [answer.value for answer in values] == ["int 1", "float 1.0", "bool True"]
 
 
 def test_an_equal_call_of_another_session_is_not_computed_again(shared, tmp_path):
@@ -110,8 +110,8 @@ def test_a_process_killed_while_it_sends_keeps_no_other_waiting():
     try:
         (bad,) = answers(pool, [Call(killed_in_sending, (64 << 20,))])
         assert "ended twice" in bad.failure
-        found = answers(pool, [Call(doubled, (x,)) for x in (1.0, 2.0, 3.0)])
-        assert [answer.value for answer in found] == [2.0, 4.0, 6.0]
+        values = answers(pool, [Call(doubled, (x,)) for x in (1.0, 2.0, 3.0)])
+        assert [answer.value for answer in values] == [2.0, 4.0, 6.0]
     finally:
         pool.close()
 

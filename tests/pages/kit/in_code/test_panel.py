@@ -15,8 +15,8 @@ from tests.pages.recipe_chooser import choose_recipe
 
 
 def in_code(at):
-    (found,) = [one for one in at.expander if one.label == TITLE]
-    return found
+    (expander,) = [one for one in at.expander if one.label == TITLE]
+    return expander
 
 
 def test_a_page_with_a_recipe_follows_it(open_app) -> None:
@@ -49,8 +49,8 @@ def test_a_page_with_several_recipes_has_a_table_of_their_calls(open_app) -> Non
 def test_a_page_without_a_recipe_has_the_texts_of_its_folder(open_app) -> None:
     at = open_app("pages/stochastic_rounding.py")
     part = in_code(at)
-    wanted = {text.library for text in page_texts()["stochastic_rounding"].texts}
-    assert {tab.label for tab in part.tabs} == wanted
+    libraries = {text.library for text in page_texts()["stochastic_rounding"].texts}
+    assert {tab.label for tab in part.tabs} == libraries
 
 
 @pytest.mark.parametrize("line", ["", "**no** recipe", "x" * 300])
@@ -70,18 +70,18 @@ def test_the_readers_own_recipe_is_the_one_on_the_screen() -> None:
 
 
 def test_a_family_takes_the_place_of_the_chosen_recipes() -> None:
-    shown = page_texts()["compare_recipes"]
+    texts = page_texts()["compare_recipes"]
     state = {"differ_recipes": ["mxfp8"], "differ_family": "chosen"}
-    assert recipes_on_screen(shown, state) == ("mxfp8",)
-    family = recipes_on_screen(shown, state | {"differ_family": "two_level"})
+    assert recipes_on_screen(texts, state) == ("mxfp8",)
+    family = recipes_on_screen(texts, state | {"differ_family": "two_level"})
     assert "nvfp4" in family
     assert "mxfp8" not in family
 
 
 def test_every_text_is_there_or_has_a_reason() -> None:
-    for page, shown in page_texts().items():
-        assert shown.texts or shown.recipe != "none", page
-        assert all((text.code is None) == bool(text.why) for text in shown.texts), page
+    for page, texts in page_texts().items():
+        assert texts.texts or texts.recipe != "none", page
+        assert all((text.code is None) == bool(text.why) for text in texts.texts), page
     for recipe in RECIPES.values():
         assert all((text.code is None) == bool(text.why) for text in recipe_texts(recipe))
 

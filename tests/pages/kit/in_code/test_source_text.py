@@ -7,5 +7,5 @@ FILES = sorted(PAGES.rglob("*.py"))
 
 
 def test_pages_parse_in_one_place_only():
-    found = [file.name for file in FILES if "ast.parse(" in file.read_text(encoding="utf-8")]
-    assert found == ["source_text.py"]
+    names = [file.name for file in FILES if "ast.parse(" in file.read_text(encoding="utf-8")]
+    assert names == ["source_text.py"]

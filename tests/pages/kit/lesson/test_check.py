@@ -27,11 +27,11 @@ def test_a_chapter_of_the_lesson_holds(path):
     assert complaints_about(path) == ()
 
 
-@pytest.mark.parametrize(("change", "told"), WRONG.values(), ids=WRONG)
-def test_what_the_pages_do_not_know_is_told_in_one_sentence(tmp_path, change, told):
+@pytest.mark.parametrize(("change", "part"), WRONG.values(), ids=WRONG)
+def test_what_the_pages_do_not_know_is_told_in_one_sentence(tmp_path, change, part):
     (sentence,) = complaints_about(written(tmp_path, change))
     assert sentence.startswith("03_scaling.toml, ")
-    assert told in sentence
+    assert part in sentence
 
 
 def test_the_command_says_which_files_are_right(tmp_path, capsys):

@@ -21,11 +21,11 @@ def lessons(tmp_path):
 def test_places_lead_from_the_first_step_to_the_last(lessons):
     keys = ["first.1", "first.2", "first.3", "second.1", "second.2", "second.3"]
     assert [place.key for place in lessons.places] == keys
-    place, found = lessons.place("first.1"), []
+    place, way = lessons.place("first.1"), []
     while place is not None:
-        found.append(place.key)
+        way.append(place.key)
         place = lessons.moved(place, 1)
-    assert found == keys
+    assert way == keys
     assert lessons.moved(lessons.places[0], -1) is None
     assert lessons.place("second.2").words == "Scales · step 2 of 3"
 
@@ -72,19 +72,19 @@ def test_with_a_plan_the_way_leads_through_its_steps_only(lessons):
 
 
 @pytest.mark.parametrize(
-    ("steps", "told"),
+    ("steps", "part"),
     [
         ('"first.1" = 3', "its steps take 3 minutes together, and `minutes` is 2"),
         ('"first.9" = 2', "plan 2: a step is not there, or out of order."),
         ('"second.1" = 1\n"first.1" = 1', "plan 2: a step is not there, or out of order."),
     ],
 )
-def test_a_plan_that_does_not_hold_is_told(tmp_path, steps, told):
+def test_a_plan_that_does_not_hold_is_told(tmp_path, steps, part):
     for name in ("01_first.toml", "02_second.toml"):
         written(tmp_path, name=name)
     (tmp_path / PLANS).write_text(f'[[plans]]\nname = "2"\nminutes = 2\n[plans.steps]\n{steps}\n')
     (complaint,) = library(tmp_path).complaints
-    assert told in complaint
+    assert part in complaint
 
 
 def test_the_plans_of_the_lesson_hold():

@@ -23,8 +23,8 @@ def words(at: AppTest) -> str:
 
 def notice(at: AppTest) -> str:
     """The words of the page, the Notice's among them; those of the gray field where it waits."""
-    hidden = [one.proto.body for one in at.main.get("html") if "fp8-hidden" in one.proto.body]
-    return WAITING if hidden and WAITING in hidden[0] else " ".join(one.value for one in at.main.markdown)
+    fields = [one.proto.body for one in at.main.get("html") if "fp8-hidden" in one.proto.body]
+    return WAITING if fields and WAITING in fields[0] else " ".join(one.value for one in at.main.markdown)
 
 
 def test_the_truth_waits_for_the_answer_which_then_stays(open_app, monkeypatch):
@@ -54,8 +54,8 @@ def test_a_number_out_of_range_is_told_and_not_locked(open_app):
     at.number_input(key="lesson_answer_scaling_5").set_value(401.0)
     assert "Too large: the answer is 400 steps or less." in words(press(at, "Lock my answer"))
     at.number_input(key="lesson_answer_scaling_5").set_value(12.0)
-    told = words(press(at, "Lock my answer"))
-    assert "You said 12 steps; the page computes **0 steps**. That is 12 steps too high." in told
+    texts = words(press(at, "Lock my answer"))
+    assert "You said 12 steps; the page computes **0 steps**. That is 12 steps too high." in texts
 
 
 def test_next_leads_through_the_chapter_and_out_of_the_lesson(open_app):
@@ -112,6 +112,6 @@ def test_every_step_opens_its_page_as_it_says(open_app, place):
     assert not at.exception, at.exception[0].value
     assert at.sidebar.subheader[0].value == place.step.title
     assert not [one.value for one in (*at.error, *at.warning)]
-    wanted = facts_of(place.step.page).settings(place.step.set)
-    shown = {key: at.session_state[key] for key in wanted if key in at.session_state}
-    assert shown == {key: wanted[key] for key in shown}
+    settings = facts_of(place.step.page).settings(place.step.set)
+    values = {key: at.session_state[key] for key in settings if key in at.session_state}
+    assert values == {key: settings[key] for key in values}

@@ -9,14 +9,14 @@ from pages.kit.lesson.prediction import POSITIONS, positions, verdict
 
 
 def axis(low: float, high: float, is_log: bool) -> list[float]:
-    asked = {"ask": "?", "kind": Kind.AXIS, "truth": "a.b", "reveal": "!", "close": 1.0}
-    return positions(Prediction(**asked, low=low, high=high, is_log=is_log))
+    question = {"ask": "?", "kind": Kind.AXIS, "truth": "a.b", "reveal": "!", "close": 1.0}
+    return positions(Prediction(**question, low=low, high=high, is_log=is_log))
 
 
 @pytest.mark.parametrize("ends", [(0.0, 60.0, False), (1.0, 1e6, True), (1e-6, 1e3, True)], ids=str)
 def test_the_positions_of_an_axis_differ_and_reach_both_ends(ends):
-    found = axis(*ends)
-    assert (found[0], found[-1], len(set(found))) == (ends[0], ends[1], POSITIONS)
+    question = axis(*ends)
+    assert (question[0], question[-1], len(set(question))) == (ends[0], ends[1], POSITIONS)
 
 
 def test_positions_are_even_in_the_value_or_in_its_logarithm():
@@ -43,7 +43,7 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "answer", "truth", "told"), SAID, ids=[str(n) for n in range(len(SAID))])
-def test_an_answer_stands_beside_the_truth(fields, answer, truth, told):
+@pytest.mark.parametrize(("fields", "answer", "truth", "part"), SAID, ids=[str(n) for n in range(len(SAID))])
+def test_an_answer_stands_beside_the_truth(fields, answer, truth, part):
     predict = Prediction(ask="?", truth="a.b", reveal="!", **fields)
-    assert told in verdict(predict, answer, truth)
+    assert part in verdict(predict, answer, truth)

@@ -34,13 +34,13 @@ class Runtime:
         self.hear(navigation)
         for place, options in ((1, ["not a section"]), (0, SECTIONS.get(page, [])), (0, ["another choice"])):
             if options:
-                drawn = ForwardMsg()
-                drawn.metadata.delta_path.extend([place, 0])
-                group = drawn.delta.new_element.button_group
+                delta = ForwardMsg()
+                delta.metadata.delta_path.extend([place, 0])
+                group = delta.delta.new_element.button_group
                 group.id, group.required = "sections", "another choice" not in options
                 for option in options:
                     group.options.add(content=option)
-                self.hear(drawn)
+                self.hear(delta)
         self.hear(ForwardMsg(script_finished=ForwardMsg.FINISHED_EARLY_FOR_RERUN))
         self.hear(ForwardMsg(script_finished=ForwardMsg.FINISHED_SUCCESSFULLY))
 
@@ -50,9 +50,9 @@ class Runtime:
 
 @pytest.fixture
 def runtime(monkeypatch) -> Runtime:
-    made = Runtime()
-    monkeypatch.setattr(lifespan.Runtime, "instance", lambda: made)
-    return made
+    server = Runtime()
+    monkeypatch.setattr(lifespan.Runtime, "instance", lambda: server)
+    return server
 
 
 def test_every_section_of_every_page_is_opened_once(runtime):

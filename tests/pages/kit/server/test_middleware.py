@@ -10,21 +10,21 @@ from tests.asynchronous import complete
 
 def cookies(path: str = "/formats", status: int = 200, scheme: str = "http", **headers: str) -> list[str]:
     """What a request with these headers is told to keep."""
-    sent: list[dict] = []
+    messages: list[dict] = []
 
     async def page(scope, receive, send) -> None:
         await send({"type": "http.response.start", "status": status, "headers": [(b"x", b"y")]})
         await send({"type": "http.response.body", "body": b""})
 
     async def send(message) -> None:
-        sent.append(message)
+        messages.append(message)
 
-    given = {"accept": "text/html,*/*", **headers}
-    raw = [(name.encode(), text.encode()) for name, text in given.items()]
+    request = {"accept": "text/html,*/*", **headers}
+    raw = [(name.encode(), text.encode()) for name, text in request.items()]
     scope = {"type": "http", "path": path, "scheme": scheme, "method": "GET", "headers": raw}
     complete(Visitors(page)(scope, None, send))
-    assert (b"x", b"y") in sent[0]["headers"]
-    return [text.decode() for name, text in sent[0]["headers"] if name == b"set-cookie"]
+    assert (b"x", b"y") in messages[0]["headers"]
+    return [text.decode() for name, text in messages[0]["headers"] if name == b"set-cookie"]
 
 
 def test_the_first_page_sets_a_random_id():
@@ -43,9 +43,9 @@ def test_the_cookie_stays_at_the_apps_path(base, monkeypatch):
     assert "Path=/explorer;" in cookies()[0]
 
 
-@pytest.mark.parametrize("told", ["", "x" * 32, "a" * 31, '"', "\x00", f"{'a' * 32}%00"])
-def test_an_odd_cookie_is_replaced(told):
-    assert len(cookies(cookie=f"other=1; {COOKIE}={told}; ;=;")) == 1
+@pytest.mark.parametrize("value", ["", "x" * 32, "a" * 31, '"', "\x00", f"{'a' * 32}%00"])
+def test_an_odd_cookie_is_replaced(value):
+    assert len(cookies(cookie=f"other=1; {COOKIE}={value}; ;=;")) == 1
 
 
 def test_a_known_browser_a_script_and_a_refusal_get_none():

@@ -32,8 +32,8 @@ def test_a_module_that_does_not_exist_is_an_error(tmp_path):
 
 
 def test_numbers_travel_as_float32():
-    sent = np.array([[0.5, -3.0], [2.0**-20, 448.0]])
-    assert np.array_equal(np.frombuffer(base64.b64decode(floats(sent)), "<f4"), sent.ravel())
+    numbers = np.array([[0.5, -3.0], [2.0**-20, 448.0]])
+    assert np.array_equal(np.frombuffer(base64.b64decode(floats(numbers)), "<f4"), numbers.ravel())
 
 
 @pytest.mark.parametrize(
@@ -46,11 +46,11 @@ def test_numbers_travel_as_float32():
     ],
 )
 def test_a_stage_is_told_which_of_its_moves_python_has_heard(monkeypatch, state, heard):
-    drawn, moves = [], []
+    calls, moves = [], []
     one = Stage("one", Path("one.js"), Path("one.css"))
-    monkeypatch.setitem(vars(one), "_component", lambda **mounted: drawn.append(mounted))
+    monkeypatch.setitem(vars(one), "_component", lambda **mounted: calls.append(mounted))
     monkeypatch.setattr(st, "session_state", {"one": state, "other": {"move": {"number": 99}}})
     one.mount({"at": 7}, key="one", on_change=moves.append)
-    assert drawn[0]["data"] == {"at": 7, "heard": heard}
-    drawn[0]["on_move_change"]()
+    assert calls[0]["data"] == {"at": 7, "heard": heard}
+    calls[0]["on_move_change"]()
     assert moves == ([state["move"]] if heard else [])

@@ -21,17 +21,17 @@ UNTOUCHED = (
 
 
 def test_only_the_first_occurrence_is_explained():
-    told = explained("A **tile** has a format. Tiles and tile.")
-    assert told.count('href="glossary?term=tile"') == 1
-    assert told.startswith("A **<a ")
-    assert told.endswith(". Tiles and tile.")
+    html = explained("A **tile** has a format. Tiles and tile.")
+    assert html.count('href="glossary?term=tile"') == 1
+    assert html.startswith("A **<a ")
+    assert html.endswith(". Tiles and tile.")
 
 
 def test_a_link_carries_the_sentence_for_eyes_and_for_ears():
-    made = link(TILE, "Tiles")
-    assert f'data-says="{TILE.says}"' in made
-    assert f'aria-label="Tiles: {TILE.says}"' in made
-    assert made.endswith(">Tiles</a>")
+    html = link(TILE, "Tiles")
+    assert f'data-says="{TILE.says}"' in html
+    assert f'aria-label="Tiles: {TILE.says}"' in html
+    assert html.endswith(">Tiles</a>")
 
 
 def test_what_is_no_word_of_a_text_stays():
@@ -45,16 +45,16 @@ def test_plurals_other_names_and_any_case_are_known():
     assert {term.term for term in terms_in(texts)} == {"E8M0", "scale", "saturate", "per-row", "subnormal"}
 
 
-def names(*asked) -> list[str]:
-    return [term.term for term in words_of(*asked)]
+def names(*arguments) -> list[str]:
+    return [term.term for term in words_of(*arguments)]
 
 
 def test_the_words_that_are_read_first_come_first_and_all_are_few():
-    found = names("scaling", ["Why no scale?", "**2** overflow in bf16."], {})
-    assert found[:3] == ["bf16", "overflow", "scale"]
-    assert len(found) == MOST
-    shown = {term.term for term in glossary().terms if term.page == "scaling"}
-    assert set(found[3:]) <= shown
+    words = names("scaling", ["Why no scale?", "**2** overflow in bf16."], {})
+    assert words[:3] == ["bf16", "overflow", "scale"]
+    assert len(words) == MOST
+    of_page = {term.term for term in glossary().terms if term.page == "scaling"}
+    assert set(words[3:]) <= of_page
 
 
 def test_the_words_of_the_section_on_the_screen_come_before_those_of_its_page():

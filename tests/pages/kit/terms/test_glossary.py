@@ -23,9 +23,9 @@ TERMS = glossary().terms
 
 
 def test_every_word_of_the_house_and_of_the_field_is_there():
-    wanted = " ".join(f"{HOUSE.strip()}, {FIELD}".split()).split(", ")
-    known = {name.casefold() for term in TERMS for name in term.every_name}
-    assert [name for name in wanted if name.casefold() not in known] == []
+    words = " ".join(f"{HOUSE.strip()}, {FIELD}".split()).split(", ")
+    names = {name.casefold() for term in TERMS for name in term.every_name}
+    assert [name for name in words if name.casefold() not in names] == []
 
 
 def test_a_file_that_a_source_names_is_there():
