@@ -72,9 +72,9 @@ def simple_plan(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
 
 REPEATS = 3
 _SAMPLED = 16
-_Cut = tuple[int | None, ...]
+_Cut = tuple[int, int, int]
 """Parts of K, the length of one, and the order along K."""
-_WHOLE_K: _Cut = (1, 0, 0, None)
+_WHOLE_K: _Cut = (1, 0, 0)
 _BYTE = 8
 """Bits of a code of one byte: such codes stay among the 16 that the tensor core adds at once."""
 
