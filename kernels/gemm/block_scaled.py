@@ -218,9 +218,9 @@ def lacking(numerics: "Numerics", device: Device) -> str:
 def candidates(numerics: "Numerics", device: Device) -> Iterator[Blocks]:
     """Blocks to choose from, the widest first.
 
-    sm_100: an instruction is 128 rows high. D of 128 × 256 fills tensor memory, 128 × 128 half of it, so that
-    an SM can hold two programs. sm_120: D of 128 × 128 fills the registers of 8 warps, and shared memory is
-    less than half as large.
+    sm_100: an instruction is 128 rows high. D of 128 × 128 fills half of tensor memory, so that an SM can
+    hold two programs. sm_120: D of 128 × 128 fills the registers of 8 warps, and shared memory is less than
+    half as large.
     """
     sides_n = (256, 128) if scaled_core(device) is _TCGEN05 else (128,)
     widest = (_blocks(numerics, *each) for each in product(sides_n, (_STAGES, _PAIRED_STAGES)))

@@ -42,14 +42,14 @@ class Blocks:
     """Work of one program: it computes block_m × block_n of D in steps of block_k.
 
     - group: block rows that go together, so that L2 holds their B. A warp-specialized variant groups block
-      columns where a block is higher than wide: neighbors load the same block of the operand with more bytes.
+      columns where a block is higher than wide.
     - persistent: one program an SM takes many blocks.
     - split_k: programs that share a block; each sums its own split of K. Persistent programs share none.
     - tma: operands come as descriptors.
     - transposed: the kernel computes Dᵀ = B · Aᵀ. The tensor core's blocks are 64 rows high or more; with a
       small M, rows of B fill them.
-    - decoded: "a", "b" or "ab": operands with scales along K that come as codes and are decoded in the K
-      loop. With "b", the decoding variant computes Dᵀ whatever `transposed` says.
+    - decoded: "a", "b" or "ab": operands whose codes the K loop decodes. With "b", the decoding variant
+      computes Dᵀ whatever `transposed` says.
 
     Raises ValueError for blocks that no kernel can be compiled with.
     """

@@ -15,12 +15,12 @@ def workspace(
     plan: GemmPlan, mnk: tuple[int, int, int], device: "torch.device"
 ) -> tuple["torch.Tensor | None", "torch.Tensor | None"]:
     """(parts float32[splits, M, N], uninitialized; arrivals int32[blocks or more] of zeros); None twice
-    without split-K. A warp-specialized variant has parts float32[splits, blocks, BLOCK_M, BLOCK_N] in the
-    order of its threads, and a counter for each warpgroup of a block.
+    without split-K.
 
-    The kernel leaves the arrivals zero, so launches of one stream, or of one CUDA graph, share them. A graph
-    has its own: it may be replayed on any stream, beside others. More than 4096 blocks take fresh zeros each
-    time.
+    A warp-specialized variant has parts float32[splits, blocks, BLOCK_M, BLOCK_N] in the order of its
+    threads, and a counter for each warpgroup of a block. The kernel leaves the arrivals zero, so launches of
+    one stream, or of one CUDA graph, share them: a graph may be replayed beside others. More than WORDS
+    blocks take fresh zeros.
     """
     import torch
 

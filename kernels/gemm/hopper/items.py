@@ -11,13 +11,12 @@ from triton.experimental.gluon import language as gl
 def block_of(program, m, n, ring):
     """(first row, first column) of a program's block of D.
 
-    Programs that run at once load the same blocks of A and B, and the L2 reads each once: they go through
-    groups of GROUP block rows; of GROUP block columns if a block is higher than wide and so loads more of A
-    than of B.
+    Programs go through groups of GROUP block rows, so that those at once load the same blocks and the L2
+    reads each once; of GROUP block columns if a block is higher than wide, which loads more of A than of B.
 
-    TMA takes three times as long for a row beyond A or B, which it fills with zeros, as for a row inside. So
-    a block that would end beyond D begins earlier, with WITHIN_M or WITHIN_N. Some of D's numbers are then
-    computed and written twice, with the same bits.
+    For a row beyond A or B, TMA takes three times as long as for one inside. So with WITHIN_M or WITHIN_N, a
+    block that would end beyond D begins earlier. Some of D's numbers are then written twice, with the same
+    bits.
     """
     rows = (m + ring.BLOCK_M - 1) // ring.BLOCK_M
     columns = (n + ring.BLOCK_N - 1) // ring.BLOCK_N
@@ -61,8 +60,8 @@ def count_steps(k, ring):
 def share_of(item, m, n, steps, OWN_SPLITS: gl.constexpr, ring):
     """(block of D, first split of K, first step, the step after the last) of a work item.
 
-    An item is a whole block; with split-K, OWN_SPLITS of the SPLITS of K. Neighbors get the same split of
-    different blocks: they load the same A.
+    An item is a whole block; with split-K, OWN_SPLITS of the SPLITS of K. Neighbors load the same A: they get
+    the same split of different blocks.
     """
     block, split, first, stop = item, 0, 0, steps
     if ring.SPLITS > OWN_SPLITS:

@@ -1,8 +1,8 @@
 """The variant whose partial sums are promoted: each step's wgmma is added to a sum in fp32 registers.
 
 kernels.gemm.hopper.kernel has the table of roles. A warpgroup has two slabs of 64 rows of a block of 256 ×
-128. A thread holds 2 · 64 numbers of its slabs' sums and 64 of the one partial sum in flight: 192 of its 240
-registers. While one warpgroup adds, the other one's wgmma keeps the tensor core busy.
+128: 2 · 64 numbers of sums and 64 of one partial sum in a thread, 192 of its 240 registers. While one
+warpgroup adds, the other one's wgmma keeps the tensor core busy.
 """
 
 from triton.experimental import gluon

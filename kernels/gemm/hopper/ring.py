@@ -156,9 +156,9 @@ def release_last(ring, stage):
 def release_read(barrier):
     """Tell the loading warp that TMA may overwrite memory that this warpgroup has read into registers.
 
-    A barrier of threads does not wait for reads of shared memory under way. While other processes take the
-    GPU, a read can take longer than TMA's next load. The fence waits for it. Source: PTX ISA,
-    fence.proxy.async orders reads by threads before writes by TMA.
+    A barrier of threads does not wait for reads under way, which can take longer than TMA's next load while
+    other processes take the GPU. The fence does. Source: PTX ISA, fence.proxy.async orders reads by threads
+    before writes by TMA.
     """
     fence_async_shared()
     mbarrier.arrive(barrier, count=1)

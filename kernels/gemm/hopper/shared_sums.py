@@ -20,8 +20,8 @@ WARP_ROWS = gl.constexpr(SLAB.value // 4)
 def in_order_of_threads(value):
     """[columns / 8, rows · 8]: a sum, permuted so that numbers of neighboring threads lie side by side.
 
-    The tensor core gives a thread 2 neighbors of a row, and the same of the row 8 below: 4 numbers of each 8
-    columns. In D they lie far apart; in this order a warp writes 512 bytes in one piece.
+    The tensor core gives a thread 2 neighbors of a row, and of the row 8 below, of each 8 columns: far apart
+    in D. In this order a warp writes 512 bytes in one piece.
     """
     ROWS: gl.constexpr = value.shape[0]
     GROUPS: gl.constexpr = value.shape[1] // 8

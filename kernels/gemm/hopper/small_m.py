@@ -1,8 +1,8 @@
 """The variant for small M: a warpgroup has 64 rows of a block of 128, or half the columns of one of 64.
 
-kernels.gemm.hopper.kernel has the table of roles. With few rows, reading B takes longer than multiplying and
-adding, so one partial sum at a time suffices. CHAINS leaves the sum to the tensor core instead. For a D of
-few blocks, split-K: SPLITS programs share a block (shared_sums.py).
+kernels.gemm.hopper.kernel has the table of roles. With few rows, reading B takes longest, so one partial sum
+at a time suffices; with CHAINS the tensor core keeps the sum. A D of few blocks gets split-K
+(shared_sums.py).
 """
 
 from triton.experimental import gluon

@@ -79,10 +79,8 @@ def writes_bf16(numerics: Numerics) -> bool:
 def ring(numerics: Numerics, blocks: Blocks) -> Storage:
     """Storage of the chained and the promoted variants: a ring, scales, and parts of D on their way out.
 
-    A part of D has 64 rows and all columns. In the chained variant it has one in PARTS of the columns, or
-    half as many in fp32: registers then keep half a block while the next one is multiplied. In a block of 64
-    rows it has one warpgroup's half of the columns. Two slabs have a part each if both fit. Raises ValueError
-    for blocks that would wait for memory for ever, and for split-K without a kernel.
+    Two slabs of the promoted variant have a part each if both fit. Raises ValueError for blocks that would
+    wait for memory for ever, and for split-K without a kernel.
     """
     if blocks.variant is Variant.PROMOTED_LENT and blocks.stages < sizes.LENT_STAGES:
         raise ValueError(f"these blocks need {sizes.LENT_STAGES} stages or more, got {blocks.stages} stages")
@@ -146,9 +144,7 @@ def value_rows(blocks: Blocks) -> int:
 
 
 def takes_pairs(blocks: Blocks) -> bool:
-    """True if programs of these blocks take splits of K in pairs, for two pairs of warpgroups. Their ring
-    needs an even number of stages: see `decoding`.
-    """
+    """True if programs of these blocks take splits of K in pairs, for two pairs of warpgroups."""
     if blocks.persistent or blocks.split_k % 2:
         return False
     widens = blocks.decoded == "ab" and blocks.warps != 2 * sizes.CONSUMERS * sizes.WARPGROUP_WARPS
@@ -158,8 +154,8 @@ def takes_pairs(blocks: Blocks) -> bool:
 def own_splits(blocks: Blocks, k: int) -> int:
     """Splits of K that a program of the decoding variant takes, one or two.
 
-    Two splits must be equally long, but for a step, because their steps alternate. If a short K leaves two of
-    more splits, each has a program: shared memory has no room for a second sum.
+    Two must be equally long, but for a step: their steps alternate. If a short K leaves two of more splits,
+    each has a program: shared memory has no room for a second sum.
     """
     splits, length = blocks.splits(k)
     last = -(-k // blocks.block_k) - (splits - 1) * length
@@ -169,12 +165,11 @@ def own_splits(blocks: Blocks, k: int) -> int:
 
 @lru_cache(maxsize=4096)
 def decoding(numerics: Numerics, blocks: Blocks) -> Storage:
-    """Storage of the decoding variant: values of one operand in bf16, codes of the other with a byte for each
-    scale, and parts of D. A program of two splits of K also holds the sums of the second.
+    """Storage of the decoding variant: values in bf16, codes with a byte for each scale, and parts of D; for
+    two splits of K also the sums of the second.
 
-    Raises ValueError for an odd ring of two splits of K. A barrier tells its phases apart modulo 2 only. Each
-    pair of warpgroups uses every second step: on an odd ring it would see every second phase of a stage's
-    barrier, and take the phase before last for the last one.
+    Raises ValueError for an odd ring of two splits of K. Each pair of warpgroups uses every second step: on
+    an odd ring it would see every second phase of a stage's barrier, and phases are told apart modulo 2 only.
     """
     pairs = takes_pairs(blocks)
     if pairs and blocks.stages % 2:

@@ -109,8 +109,8 @@ class Folding:
 def folding(spec: OperandSpec, other: OperandSpec | None) -> Folding:
     """The folding that spares 4-bit codes a product each, beside the other operand.
 
-    With the factor, a scale of E4M3 is a bf16 number once it is made smaller by a power of two. The sums then
-    are too, exactly: the other operand's values are no farther from 1 than codes of E4M3 scales.
+    With the factor, a scale of E4M3 is a bf16 number once a power of two makes it smaller. So are the sums,
+    exactly: the other operand's values are no farther from 1 than codes of E4M3 scales.
     """
     facts = decode_constants(spec)
     if facts["DECODING"] != Decoding.SHIFT.value or facts["BITS"] == _BYTE:
@@ -214,9 +214,8 @@ def _moved(to: str, register: str, left: int) -> str:
 def _integer(out: int, results: int, factor: int) -> str:
     """The pair of bytes number `out` and `out` + 2, in two's complement, in steps of 2**factor.
 
-    128 + x steps are a bf16 number for x below 128, whose mantissa bits are those of x. The sign bit is the
-    lowest exponent bit of what is subtracted: 128 steps, or 256. It is 0 for 128 steps if their biased
-    exponent is even.
+    128 + x steps are a bf16 number whose mantissa bits are those of x below 128. The sign bit is the lowest
+    exponent bit of what is subtracted, 128 steps or 256; it is 0 for 128 if their biased exponent is even.
     """
     first = int(_BF16.encode(2.0 ** (_BF16.mantissa_bits + factor)))
     assert not first >> _BF16.mantissa_bits & 1, f"no bit of an exponent is free in steps of 2**{factor}"

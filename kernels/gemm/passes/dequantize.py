@@ -367,9 +367,8 @@ def laid_out(
 ) -> "torch.Tensor":
     """bf16[mn, K] (fp32 in the interpreter) of x in rows that TMA reads: x itself if TMA reads it.
 
-    - mn_major: the kernel also takes an x whose columns TMA reads.
-    - order: as in dequantize.
-    - by_pointers: a kernel without TMA reads up to the start of the next row, so all beyond K is zero.
+    mn_major: the kernel also takes an x whose columns TMA reads. order: as in dequantize. by_pointers: a
+    kernel without TMA reads up to the start of the next row, so all beyond K is zero.
     """
     import torch
 

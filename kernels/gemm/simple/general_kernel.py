@@ -1,8 +1,8 @@
 """The simple GEMM with four things more than kernel.py.
 
-Split-K: SPLITS programs share a block, each sums a part of K. Operands may be codes with power-of-two scales
-along K, decoded to bf16 in the loop. The kernel may compute Dᵀ = B · Aᵀ: the tensor core's blocks are 64 rows
-high or more, and rows of B fill them for a small M. A GPU without TMA loads by pointers.
+Split-K: SPLITS programs share a block. Operands may be codes with power-of-two scales along K, decoded to
+bf16 in the loop. The kernel may compute Dᵀ = B · Aᵀ: the tensor core's blocks are 64 rows high or more, and
+rows of B fill them for a small M. A GPU without TMA loads by pointers.
 """
 
 import triton
@@ -105,10 +105,10 @@ def general_gemm_kernel(
 ):
     """Compute D as gemm_kernel does; with split-K, SPLITS programs share a block, each with split_steps of K.
 
-    Split-K: sums pass through parts float32[SPLITS, m, n]; arrivals[blocks] counts the programs, and the last
-    one adds the parts. An operand with a SHIFT comes as codes uint8, decoded to bf16 before the product, with
-    scales of the format SCALE. TRANSPOSED: A is the caller's B, so its scale is applied second. KNOWN_STEPS:
-    the steps of each program for the interpreter; codes beyond K are zeros.
+    Their sums pass through parts float32[SPLITS, m, n]; arrivals[blocks] counts them, and the last one adds.
+    An operand with a SHIFT comes as codes uint8 with scales of the format SCALE. TRANSPOSED: A is the
+    caller's B, so its scale is applied second. KNOWN_STEPS: steps of each program for the interpreter; codes
+    beyond K are zeros.
     """
     wait_for_kernels_before(EARLY)
     CAST: tl.constexpr = KNOWN_STEPS == 0  # casts can be trusted, but for the interpreter's

@@ -146,13 +146,13 @@ def gemm_kernel(
     BLOCK_K: tl.constexpr,
     GROUP_M: tl.constexpr,
 ):
-    """Compute D block by block, one a program. PERSISTENT: a program computes many, and loads the next block
-    while one is stored.
+    """Compute D block by block. PERSISTENT: a program computes many, and loads the next one while one is
+    stored.
 
     The tensor core adds products of codes, or of bf16 values that have their scales already. IN_LOOP: scales
-    multiply the sum of each step. AT_END: scales multiply the finished sum (scale_sum). PROMOTED: each step's
-    sum leaves the tensor core for a sum in fp32 registers. KNOWN_STEPS: steps along K for the interpreter,
-    whose loops need a number; else 0. EARLY: see kernels.launching.early_kernel.
+    multiply each step's sum. AT_END: they multiply the finished sum (scale_sum). PROMOTED: each step's sum
+    leaves the tensor core for a sum in fp32 registers. KNOWN_STEPS: steps along K for the interpreter, whose
+    loops need a number; else 0. EARLY: see kernels.launching.early_kernel.
     """
     wait_for_kernels_before(EARLY)
     steps = tl.cdiv(k, BLOCK_K)

@@ -34,8 +34,8 @@ def multiply(left, acc, keep, stage, ring):
 def sum_alone(acc, mine, at, WG: gl.constexpr, ring):
     """(sum of `mine` steps, (stage, phase, turn phase) after them) of few values.
 
-    The tensor core is idle most of the time: other warpgroups decode while this one waits for its product.
-    With two splits of K, the steps between are the other pair's.
+    The tensor core is idle most of the time: others decode while this one waits. With two splits of K, the
+    steps between are the other pair's.
     """
     stage, phase, turn_phase = at
     for step in range(mine):

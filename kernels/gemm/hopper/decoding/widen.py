@@ -1,9 +1,9 @@
 """The warpgroup of the decoding kernel that decodes the other operand, too.
 
-With few tokens, a pass that writes values takes longer than all the rest. Here every program decodes the
-values that it multiplies: TMA brings their codes with the stage, and this warpgroup stores the values beside
-them. It fetches the scales of a few steps itself, as many steps ahead: TMA cannot start at every row of
-scales. The fence after each step also waits for a fetch that is under way.
+With few tokens, a pass over that operand takes longer than all the rest. Here TMA brings its codes with the
+stage, and this warpgroup stores their values beside them. It fetches the scales of a few steps itself, as
+many steps ahead: TMA cannot start at every row of scales. The fence after each step also waits for a fetch
+under way.
 """
 
 from triton.experimental import gluon
