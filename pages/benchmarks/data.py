@@ -99,27 +99,16 @@ def is_of(machine: Machine, gpu: str) -> bool:
     return _slug(machine.name) == gpu
 
 
-def results_of_files(gpu: str) -> list[Measurement]:
-    """Recorded times of Gaussian data on a GPU by its slug, the newest of each GEMM, by recipe."""
-    return _in_order(gpu, ())
+def results_of_files(gpu: str) -> tuple[Measurement, ...]:
+    """Recorded times of Gaussian data on a GPU by its slug, the newest of each GEMM."""
+    return _on_gpu(gemm_results.every_recorded(), gpu)
 
 
-def results(gpu: str) -> list[Measurement]:
-    return _in_order(gpu, [one for one in _with_point_here() if is_of(one.row.machine, gpu)])
-
-
-def results_and_here(gpu: str) -> list[Measurement]:
-    """The results of files on a GPU, and those of this session on any GPU."""
-    return _in_order(gpu, _with_point_here())
-
-
-def _in_order(gpu: str, mine: Sequence[Measurement]) -> list[Measurement]:
-    every = [*_on_gpu(gemm_results.every_recorded(), gpu), *mine]
-    return sorted(every, key=lambda result: order(result.row.job))
-
-
-def _with_point_here() -> list[Measurement]:
-    return newest(filter(_has_point, _here()))
+def results(gpu: str, *, is_any_here: bool = False) -> list[Measurement]:
+    """Times of files, and of this session on the same GPU or on any, in the recipes' order."""
+    here = newest(filter(_has_point, _here()))
+    mine = [one for one in here if is_any_here or is_of(one.row.machine, gpu)]
+    return sorted([*results_of_files(gpu), *mine], key=lambda result: order(result.row.job))
 
 
 def _has_point(result: Result) -> bool:

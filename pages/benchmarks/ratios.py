@@ -25,7 +25,7 @@ from pages.kit.view import here, stage
 def show(controls: Controls, gpu: str) -> None:
     matmul = controls.draw(MATMUL, here().control)
     size, l2 = Size(controls.draw(SIZE)), Cache(controls.draw(CACHE))
-    results = data.of_family(data.results_and_here(gpu), controls.draw(FAMILY))
+    results = data.of_family(data.results(gpu, is_any_here=True), controls.draw(FAMILY))
     gemms = [r for r in results if is_of(r, matmul, size, l2)]
     if every := groups(gemms, gpu):
         draw_notice(notice(every))
