@@ -60,11 +60,10 @@ def show_recipes(controls: Controls) -> None:
         return
     keys, *_, counted = answer.arguments
     titles = {key: recipe_of_key(key).title for key in keys}
-    lines = {key: points for key, points in zip(keys, answer.parts, strict=True) if points}
-    if not lines:
+    curves = {titles[key]: points for key, points in zip(keys, answer.parts, strict=True) if points}
+    if not curves:
         draw_notice(f"Every chosen recipe {BF16}.")
         return
-    curves = {titles[key]: points for key, points in lines.items()}
     draw_notice(notice(curves, counted))
     _draw("outliers_crest", curves, {title: mark_of(key) for key, title in titles.items()})
     draw_bf16([title for title in titles.values() if title not in curves])

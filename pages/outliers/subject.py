@@ -146,15 +146,10 @@ def _part(controls: Controls, file: TensorFile, size: tuple[int, int]) -> Matrix
         return controls.draw(control, high=last) if last > 0 else 0
 
     number = first(MATRIX, tensor.matrices - 1)
-    corner = tuple(
-        first(control, length - 1) if length > most else 0
-        for control, length, most in zip(
-            (FIRST_ROW, FIRST_COLUMN), (tensor.rows, tensor.columns), size, strict=True
-        )
-    )
+    sides = (FIRST_ROW, tensor.rows, size[0]), (FIRST_COLUMN, tensor.columns, size[1])
+    corner = tuple(first(control, length - 1) if length > most else 0 for control, length, most in sides)
     key = file.digest, at, number, corner, size
-    before = st.session_state.get(_PART)
-    if before is not None and before[0] == key:
+    if (before := st.session_state.get(_PART)) and before[0] == key:
         return before[1]
     try:
         numbers = file.matrix(at, number, corner=corner, size=size)
