@@ -5,22 +5,16 @@ Source: Transformer Engine, common/recipe/delayed_scaling.cu and pytorch/quantiz
 """
 
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fp8core.checks import instance, reals, whole
+from fp8core.checks import reals, whole
 from fp8core.formats import FORMATS, Format
 
 _MIN_SCALE = 1 / FORMATS["fp32"].max
 """Smallest scale: its inverse, the cast's factor, is the largest fp32 number."""
 _MAX_MARGIN = FORMATS["fp32"].e_max
-
-
-class AmaxChoice(Enum):
-    MAX = "the largest of the window"
-    MOST_RECENT = "the most recent"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +50,7 @@ def run_current(amax: ArrayLike, element: Format) -> DelayedRun:
     return DelayedRun(scale=scale, holds=holds, overflows=~(amax <= holds))
 
 
-def run_delayed(
-    amax: ArrayLike,
-    element: Format,
-    history: int,
-    margin: int = 0,
-    choice: AmaxChoice = AmaxChoice.MAX,
-) -> DelayedRun:
+def run_delayed(amax: ArrayLike, element: Format, history: int, margin: int = 0) -> DelayedRun:
     """Scales of a series of amax >= 0, from a window of `history` earlier steps.
 
     The first scale is 1, the next amax* · 2**margin / Qmax; an amax* of 0, inf or NaN keeps the scale.
@@ -74,12 +62,10 @@ def run_delayed(
     if whole("a history", history) < 1:
         raise ValueError(f"a history holds at least 1 step, got {history}")
     whole("a margin", margin, -_MAX_MARGIN, _MAX_MARGIN)
-    instance("choice", choice, AmaxChoice)
     amax = _checked(amax)
     scale = np.ones(amax.size)
     for step in range(1, amax.size):
-        window = amax[max(0, step - history) : step]
-        largest = window.max() if choice is AmaxChoice.MAX else window[-1]
+        largest = amax[max(0, step - history) : step].max()
         usable = np.isfinite(largest) and largest > 0
         own = np.ldexp(largest / element.max, margin)
         scale[step] = max(own, _MIN_SCALE) if usable else scale[step - 1]

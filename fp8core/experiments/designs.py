@@ -110,16 +110,14 @@ def mean_bits(recipe: Recipe, layer: LayerShape) -> float:
     return bits / elements
 
 
-def nearest_published(recipe: Recipe, layer: LayerShape, count: int = 2) -> tuple[Recipe, ...]:
-    """Published recipes of the nearest bits, except equal ones."""
+def nearest_published(recipe: Recipe, layer: LayerShape) -> tuple[Recipe, ...]:
+    """Two published recipes of the nearest bits, except equal ones."""
     bits, published = mean_bits(recipe, layer), _published_bits(layer)
     matmuls = MATMULS.values()
     others = [
         name for name, one in RECIPES.items() if any(one.spec(each) != recipe.spec(each) for each in matmuls)
     ]
-    return tuple(
-        RECIPES[name] for name in sorted(others, key=lambda name: abs(published[name] - bits))[:count]
-    )
+    return tuple(RECIPES[name] for name in sorted(others, key=lambda name: abs(published[name] - bits))[:2])
 
 
 @lru_cache(maxsize=4)

@@ -14,7 +14,6 @@ from fp8core.errors import rel_err, sqnr_db
 from fp8core.experiments.operand_error import total_error
 from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.inputs import InputKind, draw
-from fp8core.linear import LayerTensor
 from fp8core.recipes import Operand
 from fp8core.tiles import TileShape
 
@@ -107,17 +106,10 @@ def over_crest(
 
 
 @lru_cache(maxsize=_BANDS_KEPT)
-def drawn_bands(
-    kind: InputKind, seed: int, k_is_rows: bool = False, tensor: LayerTensor = LayerTensor.X
-) -> tuple[NDArray[np.float32], ...]:
-    """DRAWS draws of a kind: BAND_LINES lines of BAND_K elements along K.
-
-    float32[rows, columns] each, rounded to bf16; K runs down the rows under `k_is_rows`. `tensor` counts for
-    a recorded kind only.
-    """
-    shape = (BAND_K, BAND_LINES) if k_is_rows else (BAND_LINES, BAND_K)
+def drawn_bands(kind: InputKind, seed: int) -> tuple[NDArray[np.float32], ...]:
+    """DRAWS draws of a kind: float32[BAND_LINES, BAND_K] each, rounded to bf16."""
     seeds = range(DRAWS * seed, DRAWS * seed + DRAWS)
-    return tuple(as_bf16(draw(kind, shape, own, tensor=tensor)) for own in seeds)
+    return tuple(as_bf16(draw(kind, (BAND_LINES, BAND_K), own)) for own in seeds)
 
 
 def extents_up_to(k: int) -> tuple[int, ...]:

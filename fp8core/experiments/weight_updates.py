@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.formats import Format
-from fp8core.stochastic import Debias, chances, nearest_of, neighbors
+from fp8core.stochastic import chances, nearest_of, neighbors
 
 TARGET = 0.25
 _MOVES_KEPT = 8
@@ -71,13 +71,12 @@ def walk(
     pull: Pull,
     random: NDArray[np.integer],
     bits: int,
-    debias: Debias = Debias.TRUNCATE,
 ) -> Walk:
     """Walk from `start`, rounded first; `random` [steps, runs] in 0..2**bits is each step's R."""
     moves = _moves(format_, lr, pull)
     values = moves.values
     first = int(np.searchsorted(values, format_.decode(format_.encode(start))))
-    up = chances(moves.fraction, bits, debias)
+    up = chances(moves.fraction, bits)
     path = _nearest_path(moves.nearest, first, random.shape[0])
     paths = _paths(moves, up, first, random, bits)
     chance = np.ldexp(float(up[first]), -bits)

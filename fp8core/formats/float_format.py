@@ -223,18 +223,13 @@ class FloatFormat(Format):
         values -= large
         return np.clip(values, -self.max, self.max, out=values)
 
-    def rounds_beyond(
-        self,
-        x: ArrayLike,
-        rounding: Rounding = Rounding.NEAREST_EVEN,
-        noise: NDArray[np.float64] | None = None,
-    ) -> NDArray[np.bool_]:
+    def rounds_beyond(self, x: ArrayLike) -> NDArray[np.bool_]:
         x = reals("x", x).astype(np.float64, copy=False)
-        if rounding is Rounding.NEAREST_EVEN and noise is None and self.signed:
-            size = np.abs(x)
-            return size >= self._halfway_beyond if self._tie_goes_beyond else size > self._halfway_beyond
-        beyond = (self._magnitude_code(x, rounding, noise) > self.max_code) | np.isinf(x)
-        return beyond & (self.signed | (x > 0))
+        if not self.signed:
+            beyond = self._magnitude_code(x, Rounding.NEAREST_EVEN, None) > self.max_code
+            return (beyond | np.isinf(x)) & (x > 0)
+        size = np.abs(x)
+        return size >= self._halfway_beyond if self._tie_goes_beyond else size > self._halfway_beyond
 
     @cached_property
     def _halfway_beyond(self) -> float:

@@ -101,13 +101,8 @@ class Format(Protocol):
         nan = np.isnan(x)
         return np.where(nan, x, self.decode(self.encode(np.where(nan, 0.0, x))))
 
-    def rounds_beyond(
-        self,
-        x: ArrayLike,
-        rounding: Rounding = Rounding.NEAREST_EVEN,
-        noise: NDArray[np.float64] | None = None,
-    ) -> NDArray[np.bool_]:
-        """bool, shape of x: True if x rounds beyond the format's last value on its side.
+    def rounds_beyond(self, x: ArrayLike) -> NDArray[np.bool_]:
+        """bool, shape of x: True if x, to nearest even, rounds beyond the last value on its side.
 
         Never for NaN, nor for negative numbers in an unsigned format.
         """

@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 
 from fp8core.checks import reals
 from fp8core.formats.protocol import Format
-from fp8core.rounding import Rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,8 +19,8 @@ class Fates:
     overflow: float
 
 
-def fates(format_: Format, x: ArrayLike, rounding: Rounding = Rounding.NEAREST_EVEN) -> Fates:
-    """Shares under a rounding without noise. A number that rounds to the largest value does not overflow.
+def fates(format_: Format, x: ArrayLike) -> Fates:
+    """Shares under rounding to nearest even. A number that rounds to the largest value does not overflow.
 
     A table format has no subnormals. Raises ValueError for NaN, infinity, all zeros, and negative numbers in
     an unsigned format.
@@ -32,8 +31,8 @@ def fates(format_: Format, x: ArrayLike, rounding: Rounding = Rounding.NEAREST_E
         raise ValueError(f"fates need at least one nonzero number, all finite, got {x.size} nonzero")
     if not format_.signed and (x < 0).any():
         raise ValueError(f"{format_.name} has no negative numbers, got {x.min():g}")
-    beyond = format_.rounds_beyond(x, rounding)
-    size = np.abs(format_.decode(format_.encode(x, rounding)))
+    beyond = format_.rounds_beyond(x)
+    size = np.abs(format_.decode(format_.encode(x)))
     lowest = format_.min_normal
     shares = [size == 0, (size > 0) & (size < lowest) & ~beyond, (size >= lowest) & ~beyond]
     zero, subnormal, normal = (float(share.mean()) for share in shares)

@@ -134,18 +134,10 @@ class TableFormat(Format):
         middle = (low + high) / 2
         return np.where(self._codes[1:] & 1, np.nextafter(middle, np.inf), middle)
 
-    def rounds_beyond(
-        self,
-        x: ArrayLike,
-        rounding: Rounding = Rounding.NEAREST_EVEN,
-        noise: NDArray[np.float64] | None = None,
-    ) -> NDArray[np.bool_]:
+    def rounds_beyond(self, x: ArrayLike) -> NDArray[np.bool_]:
         x = reals("x", x).astype(np.float64, copy=False)
-        if rounding is Rounding.NEAREST_EVEN and noise is None:
-            low, high = self._ends
-            return (x < low) | (x > high)
-        place = self._place(x, rounding, noise)
-        return (place == 0) | (place == self._codes.size + 1)
+        low, high = self._ends
+        return (x < low) | (x > high)
 
     def _place(
         self, x: NDArray[np.float64], rounding: Rounding, noise: NDArray[np.float64] | None

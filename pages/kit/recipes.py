@@ -29,7 +29,7 @@ def recipe_params(recipe: str, own: str = "") -> dict[str, Value]:
     return {RECIPE.key: recipe} | ({OWN.key: own} if own else {})
 
 
-def draw_recipe(controls: Controls, place: Place | None = None) -> Recipe:
+def draw_recipe(controls: Controls, place: Place) -> Recipe:
     controls.draw(RECIPE, place)
     recipe, problem = _recipe_and_problem(controls)
     if problem:

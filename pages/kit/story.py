@@ -80,7 +80,7 @@ def run_framed(parts: Mapping[str, Sequence[Page]]) -> None:
 
 
 @contextmanager
-def framed(story: Sequence[Page], page: Page, lesson: panel.Request | None = None) -> Iterator[None]:
+def framed(story: Sequence[Page], page: Page, lesson: panel.Request | None) -> Iterator[None]:
     """Draw the frame before a page and after it.
 
     Beside a step, the lesson leads on, and not the story. A page that calls `pages.kit.shell.end` keeps its

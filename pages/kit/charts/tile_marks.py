@@ -79,12 +79,10 @@ def position(width: float, height: float) -> dict[str, object]:
     }
 
 
-def heat_map(
-    data: alt.Chart, where: Mapping[str, object], ink: Ink, *, field: str = "log2", **mark: object
-) -> alt.Chart:
-    """Draw rectangles colored by `field` from 0 to 1; gray where `log2` is NaN."""
+def heat_map(data: alt.Chart, where: Mapping[str, object], ink: Ink, **mark: object) -> alt.Chart:
+    """Draw rectangles colored by `log2` from 0 to 1; gray for NaN."""
     ramp = alt.Scale(range="ramp", domain=[0, 1], clamp=True)
-    color = alt.Color(f"{field}:Q", legend=None, scale=ramp)
+    color = alt.Color("log2:Q", legend=None, scale=ramp)
     return data.mark_rect(invalid=None, **mark).encode(
         **where,
         color=alt.when(NEUTRAL).then(alt.value(ink.panel)).otherwise(color),

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -268,11 +268,7 @@ class Store:
 def store() -> Store:
     """This server's store. It is no Streamlit cache, which any visitor can empty."""
     with _MAKING:
-        return _store_at(class_file())
-
-
-def class_file(environment: Mapping[str, str] = os.environ) -> Path:
-    return Path(environment.get(CLASS_FILE) or USUAL_FILE)
+        return _store_at(Path(os.environ.get(CLASS_FILE) or USUAL_FILE))
 
 
 @lru_cache(maxsize=64)

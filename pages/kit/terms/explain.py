@@ -90,9 +90,8 @@ _PROTECTED = re.compile(
 )
 
 
-def draw_text(text: str, place: Place | None = None) -> None:
+def draw_text(text: str, place: Place) -> None:
     """Draw Markdown with its words explained. Text from outside must be `inert`."""
-    place = st if place is None else place
     place.markdown(explained(text), unsafe_allow_html=True)
 
 
