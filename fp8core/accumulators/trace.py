@@ -23,15 +23,14 @@ from fp8core.tiles import WHOLE
 class TracedStep:
     """One step's p products and, last, the running sum c.
 
-    places: int64[p], the k of each product; K and more for padding. terms: float64[p + 1], exact. exponents:
-    int64[p + 1], of the alignment. kept: float64[p + 1], terms without bits below 2**(largest - fraction
-    bits). chain: c after the step. total: the result so far, with promoted chains. exact: exact sum so far,
-    rounded to float64. promotes: the chain ends here and is added to the fp32 register.
+    places: int64[p], the k of each product; K and more for padding. terms: float64[p + 1], exact. kept:
+    float64[p + 1], terms without bits below 2**cut. largest: exponent of the alignment. chain: c after the
+    step. total: the result so far, with promoted chains. exact: exact sum so far, rounded to float64.
+    promotes: the chain ends here and is added to the fp32 register.
     """
 
     places: NDArray[np.int64]
     terms: NDArray[np.float64]
-    exponents: NDArray[np.int64]
     kept: NDArray[np.float64]
     largest: int
     fraction_bits: int
@@ -106,11 +105,9 @@ def _steps(
     chain, register = (start, np.float32(0)) if unit.promotion is WHOLE else (0.0, np.float32(start))
     for first in range(0, order.size, width):
         stop = first + width
-        terms, aligned_at = np.empty(width + 1), np.empty(width + 1, np.int64)
-        terms[:-1], terms[-1] = products[first:stop], chain
-        aligned_at[:-1] = exponents[first:stop]
-        aligned_at[-1] = exponents_of(terms[-1:], unit.out, of_zero=unit.zero_exponent)[0]
-        largest = int(aligned_at.max())
+        terms = np.append(products[first:stop], chain)
+        of_chain = exponents_of(terms[-1:], unit.out, of_zero=unit.zero_exponent)[0]
+        largest = int(max(exponents[first:stop].max(), of_chain))
         scale = 2.0 ** (unit.fraction_bits - largest)
         kept = np.trunc(terms * scale) / scale
         chain = float(rounded(kept.sum(keepdims=True), unit.out, unit.out_rounding)[0])
@@ -119,7 +116,6 @@ def _steps(
         yield TracedStep(
             places=order[first:stop],
             terms=terms,
-            exponents=aligned_at,
             kept=kept,
             largest=largest,
             fraction_bits=unit.fraction_bits,

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from fp8core.errors import ErrorParts, sqnr_db
 from fp8core.experiments.read_back import ReadBack
-from fp8core.formats import Format
 from fp8core.operand_scales import nearest
 from fp8core.tiles import TileGrid
 
@@ -129,7 +128,7 @@ def total_error(read: ReadBack) -> float:
 def _parts(read: ReadBack, scale: NDArray[np.float32], energy: float) -> ErrorParts:
     element = read.operand.spec.format
     squared = read.squared if read.is_direct else (read.values - read.made_of) ** 2
-    rows, columns = np.nonzero(_beyond(read.made_of, read.grid, scale, element))
+    rows, columns = np.nonzero(_beyond(read, scale))
     tall, wide = read.grid.extents
     quotients = read.made_of[rows, columns] / scale[rows // tall, columns // wide].astype(np.float64)
     full = element.rounds_beyond(quotients)
@@ -143,12 +142,11 @@ def _parts(read: ReadBack, scale: NDArray[np.float32], energy: float) -> ErrorPa
     )
 
 
-def _beyond(
-    x: NDArray[np.float64], grid: TileGrid, scale: NDArray[np.float32], element: Format
-) -> NDArray[np.bool_]:
+def _beyond(read: ReadBack, scale: NDArray[np.float32]) -> NDArray[np.bool_]:
     """bool[rows, columns]: numbers beyond the last value of their side times their scale, in fp32."""
-    beyond = x > grid.expand(np.float32(element.max) * scale)
-    beyond |= x < grid.expand(np.float32(element.min) * scale)
+    element = read.operand.spec.format
+    beyond = read.made_of > read.grid.expand(np.float32(element.max) * scale)
+    beyond |= read.made_of < read.grid.expand(np.float32(element.min) * scale)
     return beyond
 
 
@@ -176,10 +174,9 @@ def _scale_bias(read: ReadBack, energy: float) -> Cross:
 
 
 def _logged(read: ReadBack, scale: NDArray[np.float32]) -> Logged:
-    beyond = _beyond(read.made_of, read.grid, scale, read.operand.spec.format)
     return Logged(
         underflows=100 * float(np.mean(read.values == 0)),
-        overflows=100 * float(np.mean(beyond)),
+        overflows=100 * float(np.mean(_beyond(read, scale))),
         mse=float(np.mean(read.squared)),
         scale_inv_min=float(read.scale.min()),
         scale_inv_max=float(read.scale.max()),
