@@ -132,7 +132,7 @@ class Controls:
             self._say(key, value)
 
     def _say(self, key: str, value: Value) -> None:
-        """Set a session value, and remember the one that the browser may still report."""
+        """Set a session value; the browser may still report the one before."""
         if (value_now := st.session_state.get(key)) is not None and value_now != value:
             address.note_setting(key, value_now, value)
         st.session_state[key] = value
@@ -181,7 +181,7 @@ class Controls:
         )
 
     def _compare(self, control: Control[Any], value_now: object) -> None:
-        """Complain if the link's value is beyond the control's limits of this run."""
+        """Complain if the link's value is beyond this run's limits."""
         text = self._link_texts.pop(control.key, None)
         if text is None or control.accepts(value_now):
             return

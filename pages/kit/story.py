@@ -49,7 +49,7 @@ class Page:
         return PurePosixPath(self.script).stem
 
     def for_streamlit(self) -> st.Page:
-        """A page for one run: a copy costs a hundredth of making one."""
+        """Copy the page for a run, at a hundredth of the cost of making one."""
         return copy(_for_streamlit(self.script, self.title, self.is_default))
 
 
@@ -68,7 +68,7 @@ def _docstring(script: str) -> str:
 
 
 def run_framed(parts: Mapping[str, Sequence[Page]]) -> None:
-    """Run the requested page in its frame; `parts` has the pages by part of the story."""
+    """Run the requested page in its frame; `parts`: pages by part of the story."""
     story = [one for pages in parts.values() for one in pages]
     lesson = panel.requested_step()
     pages = {part: [one.for_streamlit() for one in of_part] for part, of_part in parts.items()}

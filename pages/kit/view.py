@@ -23,7 +23,7 @@ _NOTHING = "<span></span>"
 
 
 class _Bare:
-    """A place whose widgets hide their label, which a screen reader still hears."""
+    """A place with hidden labels, which a screen reader still hears."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -37,7 +37,7 @@ class _Bare:
 
 
 class View:
-    """Places of the running page. The two parts of the foot exist once something is in them."""
+    """Places of the running page. Both parts of the foot exist once something is in them."""
 
     def __init__(self, question: str) -> None:
         st.title(question, anchor=False)

@@ -61,7 +61,7 @@ class Control(ABC, Generic[T]):
 
     @abstractmethod
     def accepts(self, value: object) -> bool:
-        """Return True if this control can have `value`, of any type."""
+        """Return True if the control can have `value`, of any type."""
 
     @abstractmethod
     def parse(self, text: str) -> object:

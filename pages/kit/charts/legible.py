@@ -61,7 +61,7 @@ def _view(view: Mapping[str, Any]) -> Spec:
 
 
 def _mark(mark: str | Mapping[str, Any], encoding: Mapping[str, Any]) -> Spec:
-    """A mark without a tooltip is decoration: the chart's description speaks for it."""
+    """Hide a mark without a tooltip: the chart's description speaks for it."""
     ready = {"type": mark} if isinstance(mark, str) else dict(mark)
     if "tooltip" not in encoding:
         ready.setdefault("aria", False)

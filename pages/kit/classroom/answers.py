@@ -201,7 +201,6 @@ def histogram(
 def _by_option(
     predict: Prediction, answers: Sequence[str], truth: Fact | None, first: Sequence[str]
 ) -> tuple[Bar, ...]:
-    """Answers to options that a chapter no longer has come last."""
     counts, before = Counter(answers), Counter(first)
     bars = [
         Bar(

@@ -22,8 +22,6 @@ _LESSON, _OF_READER = "lesson", "present"
 
 @dataclass
 class _Following:
-    """This session's last move, the lead it left, and a teacher's last address."""
-
     version: int = 0
     left_number: int = 0
     last_address: tuple[str, dict[str, str]] | None = None
@@ -41,7 +39,7 @@ def draw_following(page: str) -> None:
 
 
 def publish(page: str) -> None:
-    """Lead the class to this page as it is now, if this reader teaches and leads."""
+    """Lead the class to this page, if this reader teaches and leads."""
     if page != OWN_PAGE and shared().is_teacher(visitor()):
         _mine().last_address = here = page, _address()
         shared().publish(*here)
@@ -98,7 +96,7 @@ def _draw_door() -> None:
 def _go(page: str, lead: Lead) -> None:
     """Open the teacher's address; a step of the lesson opens as nobody has answered it.
 
-    A student who has not predicted keeps the step: the teacher's next page would tell the answer.
+    A student who has not predicted keeps the step: the next page would tell the answer.
     """
     target, here = dict(lead.parameters), _address()
     if lead.page is None or (lead.page, target) == (page, here):

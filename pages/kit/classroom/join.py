@@ -80,7 +80,7 @@ def qr_html(text: str, pixels: int) -> str:
 
 
 def class_link(text: str) -> tuple[str, str]:
-    """The address of the class, and a sentence on its fault, or ""."""
+    """Address of the class, and a sentence on its fault, or ""."""
     browser_url, listens = st.context.url, st.get_option("server.address") or ""
     try:
         return join_link(text, browser_url, listens)

@@ -130,7 +130,6 @@ class Shared:
                 self._present.popitem(last=False)
 
     def present(self) -> dict[str, Present]:
-        """Visitors with open pages, teachers left out."""
         with self._lock:
             since = self._clock() - HERE_S
             return {name: one for name, one in self._present.items() if one.heard >= since}

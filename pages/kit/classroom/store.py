@@ -103,10 +103,7 @@ class Store:
         return self._one("SELECT step FROM places WHERE visitor = ?", visitor)
 
     def save_answer(self, visitor: str, step: str, answer: str, is_right: bool, number: int = 1) -> None:
-        """Keep a visitor's first answer to a step in round `number`.
-
-        It is dropped if the class has gone on: the truth is out, or another round has begun.
-        """
+        """Keep a visitor's first answer in round `number`; drop it if the class has gone on."""
         if self._enroll(visitor):
             self._run(_VOTE, step, number, visitor, answer[:ANSWER_LONGEST], bool(is_right), self._clock())
 
@@ -181,7 +178,7 @@ class Store:
             )
 
     def open(self, is_open: bool) -> None:
-        """Begin a class, with nobody in it, or end it. An open class of the same day continues."""
+        """Begin a class with nobody in it, or end it. An open class of the same day continues."""
         if not is_open:
             self._run("UPDATE classes SET is_open = 0")
             return

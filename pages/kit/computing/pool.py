@@ -210,7 +210,7 @@ class Pool:
         return min((self._last_served.get(asker, 0.0) for asker in request.askers), default=0.0)
 
     def _came(self, request: _Request, library: ProcessPool, future: Future[bytes]) -> None:
-        """Keep a process's result. Runs in the library's thread."""
+        """Keep a process's result, in the library's thread."""
         is_lost = future.cancelled() or isinstance(
             future.exception(), ProcessExpired | BrokenProcessPool | CancelledError
         )
@@ -254,7 +254,7 @@ class Pool:
 
 
 def _failure(message: str) -> Answer:
-    """A failure that another try may change: kept for a short time."""
+    """A failure that another try may change."""
     return Answer(failure=message, until=_soon())
 
 

@@ -100,7 +100,7 @@ def is_present(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Reused:
-    """A job answered with an earlier result, and the time.time() of its measurement."""
+    """A job with an earlier result, and the time.time() of its measurement."""
 
     job: Job
     measured: float
@@ -128,7 +128,7 @@ class Session:
 
 
 def session() -> Session:
-    """This session's jobs and results, with those that came since the last call."""
+    """This session's jobs and results, the newest ones included."""
     mine: Session = st.session_state.setdefault(_STATE_KEY, Session())
     for ticket in list(mine.tickets):
         state = workers().queue.state(ticket)

@@ -115,6 +115,6 @@ def _assigns(node: ast.stmt, kind: type[ast.expr]) -> bool:
 
 
 def recipe_texts(recipe: Recipe) -> tuple[CodeText, ...]:
-    """A published recipe in each library's words; the reader's own in this project's alone."""
+    """Texts of a published recipe in each library, or of the reader's own in this project."""
     others = published().get(recipe.name, ()) if is_published(recipe) else ()
     return (*others, *our_texts(recipe))

@@ -219,7 +219,7 @@ y.square().mean().backward()
 
 
 def _operand(recipe: Recipe, matmul: Matmul, side: Side) -> str:
-    """Write an operand as the kernels take it: quantized, or in bf16 with K along its rows."""
+    """Write an operand for the kernels: quantized, or in bf16 with K along its rows."""
     name, spec = matmul.operand(side).value, recipe.spec(matmul).operand(side)
     if spec is None:
         return f"{name}{'.T' if matmul.k_is_rows(side) else ''}.to(torch.bfloat16)"

@@ -37,7 +37,7 @@ class PageFacts:
         return None
 
     def settings(self, parameters: Mapping[str, Value]) -> dict[str, Value]:
-        """Values of all controls at an address with these values."""
+        """Values of all controls at an address with these."""
         values = {key: control.default for key, control in self.controls.items()}
         own = {
             key: _as_control(self.controls[key], value)

@@ -94,7 +94,7 @@ def draw(request: Request | None, page: str) -> None:
 
 
 def _draw_first(place: Place, now: Standing, is_here: bool) -> None:
-    """Draw the question, or the task, above the picture on a telephone."""
+    """Draw the question or the task above the picture, for a telephone."""
     step, is_waiting = place.step, place.step.predict is not None and not now.is_out
     with st.container(key="lesson_first", gap=None):
         words = "Answer" if is_waiting else "Read on"
@@ -203,7 +203,7 @@ def _progress(place: Place) -> str:
 def _lead(key: str, is_answered: bool) -> str:
     """Move keyboard focus to the title of a new step, or to a revealed answer.
 
-    It runs when an argument changes. Without it, the panel stays scrolled to the last step's button.
+    It runs when an argument changes. Otherwise the panel stays scrolled to the last step's button.
     """
     target = '[data-testid="stAlert"]' if is_answered else "h3"
     scroll = "" if is_answered else _TO_THE_TOP

@@ -27,7 +27,7 @@ LATE = "This answer came too late: the class has gone on."
 
 @dataclass(frozen=True)
 class Standing:
-    """A visitor's answer in this round, and the class's vote, None outside a class."""
+    """A visitor's answer in this round, and the class's vote, if any."""
 
     answer: str | None
     vote: Round | None

@@ -104,7 +104,7 @@ async def _answer(send: Send, picture: bytes, *, is_head: bool) -> None:
 
 
 class _Rewriter:
-    """Replace Streamlit's title in an HTML response by the page's head."""
+    """Replace Streamlit's title in HTML by the page's head."""
 
     def __init__(self, send: Send, head: str) -> None:
         self._send, self._head = send, head.encode()

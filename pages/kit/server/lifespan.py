@@ -98,7 +98,7 @@ MAIN = 0  # the place of the page's own part; the sidebar has another
 
 
 class _Reader:
-    """Browser's side of a session: it keeps the pages, and a page's sections."""
+    """Browser's side of a session, with the pages, and a page's sections."""
 
     client_context = None
 

@@ -57,7 +57,6 @@ def _text(name: str) -> str:
 
 
 def _sliders() -> str:
-    """The page's rules for a slider above its chart."""
     rules = _SLIDER.search(_LOOK.read_text(encoding="utf-8"))
     if rules is None:
         raise ValueError(f"{_LOOK} has no rules that begin with '/* A slider above its chart. */'")
@@ -65,7 +64,7 @@ def _sliders() -> str:
 
 
 def _pictures(records: list[Record], modules: dict[str, Record]) -> str:
-    """All pictures as a script: a browser loads no data and no module from a disk."""
+    """Write all pictures as a script: a browser loads no data and no module from a disk."""
     inks = {name: vars(ink) for name, ink in INKS.items()}
     lines = [f"const INKS = {json.dumps(inks)};", "const MODULES = {};"]
     for name, module in modules.items():
@@ -106,7 +105,6 @@ def _section(one: Record, tag: str, live: str) -> str:
 
 
 def _commands() -> str:
-    """The first commands of the README."""
     readme = (TOP / "README.md").read_text(encoding="utf-8")
     return "\n".join(line[4:] for line in re.search(r"\n((?: {4}make .*\n)+)", readme)[1].splitlines())
 
