@@ -45,7 +45,7 @@ def finger(page, *points: Sequence[float]) -> Iterator[None]:
 
 def click_mark(page, mark) -> None:
     """Click where a mark of a chart is at rest: a chart that is drawn anew replaces its marks."""
-    mark.scroll_into_view_if_needed()
+    mark.evaluate_all("marks => marks[0]?.scrollIntoView({ block: 'nearest' })")
     page.mouse.click(*middle(at_rest(page, mark)))
 
 

@@ -113,6 +113,8 @@ def test_a_handle_follows_the_next_answer_where_its_own_was_cut_off(server, line
     page.goto(f"{server.url}/design?design_from=mxfp8&design_cell=wgrad_b")
     listening(page)
     hand = page.get_by_role("slider", name="Format of its scale")
+    other = page.locator('path[aria-label*="Wgrad x: scales in e4m3"]')
+    at_rest(page, other)
 
     def becomes(name: str) -> None:
         words = in_the_end(
@@ -125,7 +127,7 @@ def test_a_handle_follows_the_next_answer_where_its_own_was_cut_off(server, line
     hand.press("ArrowLeft")
     line.held(1)
     line.lose()
-    click_mark(page, page.locator('path[aria-label*="Wgrad x: scales in e4m3"]'))
+    click_mark(page, other)
     becomes("e4m3")
     hand.press("ArrowLeft")
     becomes("e8m0")
