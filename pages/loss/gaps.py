@@ -93,7 +93,7 @@ def _percent(losses: Mapping[int, float], mean: Mapping[int, float]) -> dict[int
 
 
 def reach(lines: Sequence[Line], around: Band) -> tuple[float, float]:
-    """The lowest and the highest percent of the last 60 % of the steps: at first all runs differ."""
+    """The lowest and the highest percent of the later steps: at first all runs differ."""
     curves = [(around.steps, around.low), (around.steps, around.high)]
     curves += [(each.steps, each.percent) for each in lines]
     values = [
