@@ -12,7 +12,7 @@ from pages.why_fp8.controls import TOKENS
 from tests.browser.handles import HANDLE, at_rest, center, click_mark, finger, position, value_in
 from tests.browser.lines import Line
 from tests.browser.looks import TWO_FRAMES, in_the_end, listening, settled
-from tests.sweeps import each, some_cases
+from tests.sweeps import each, exhaustive, some_cases
 
 pytestmark = pytest.mark.browser
 
@@ -108,6 +108,7 @@ def line(themed):
     page.close()
 
 
+@exhaustive
 def test_a_handle_follows_the_next_answer_where_its_own_was_cut_off(server, line):
     page = line.page
     page.goto(f"{server.url}/design?design_from=mxfp8&design_cell=wgrad_b")
