@@ -16,6 +16,7 @@ from tests.load.faults import (
     suffer,
 )
 from tests.serving import serving
+from tests.sweeps import exhaustive
 
 TOGETHER = {"a worker is killed": 1, "a CUDA fault": 1, "garbage in the pipe": 1, "readers vanish": 2}
 GROWTH_MB = 40
@@ -26,6 +27,7 @@ async def all_at_once(class_: Class, times: int) -> None:
     await asyncio.gather(*(FAULTS[name][0](class_, often) for name, often in TOGETHER.items()))
 
 
+@exhaustive
 def test_faults_stay_small_and_a_killed_server_leaves_no_process_behind():
     with serving(*OPTIONS, module="tests.load.stand_in_server") as server:
         class_ = Class(server, students=2, draw=random.Random(1))
