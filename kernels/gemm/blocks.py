@@ -80,7 +80,7 @@ class Blocks:
             )
         if not 1 <= self.split_k <= MAX_SPLIT or (self.persistent and self.split_k > 1):
             raise ValueError(
-                f"K is split in 1 to {MAX_SPLIT}, and not by persistent programs, "
+                f"K is split into 1 to {MAX_SPLIT} parts, and not by persistent programs, "
                 f"got {self.split_k}{' by persistent programs' if self.persistent else ''}"
             )
         if self.decoded not in ("", "a", "b", "ab"):

@@ -36,7 +36,7 @@ def test_the_runs_of_k_cover_it_and_none_is_empty(split_k, k):
         ({"block_k": 0}, "block_k is a power of two, got 0"),
         ({"warps": 6}, "4 or 8 warps"),
         ({"stages": 0}, "got 4 warps, 0 stages"),
-        ({"split_k": 0}, "split into 1 to 32 runs"),
+        ({"split_k": 0}, "split into 1 to 32 parts"),
         ({"split_k": MAX_SPLIT + 1}, "got 33"),
         ({"split_k": 2, "persistent": True}, "got 2 by persistent programs"),
         ({"decoded": "ba"}, "decoded names operands: .* got 'ba'"),
