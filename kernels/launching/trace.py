@@ -90,9 +90,9 @@ class Trace:
         self._zeros: Buffer | None = None
         self._steps: list[Callable[[], Step]] = []
         self._number = 0
-        """Of the current step."""
+        """Number of the current step."""
         self._addresses: dict[int, Address] = {}
-        """Of buffers and scalars, by id."""
+        """Addresses of buffers and scalars, by id."""
 
     def _add(self, buffer: Buffer) -> Buffer:
         self._buffers.setdefault(storage_of(buffer.tensor), []).append(buffer)

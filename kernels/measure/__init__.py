@@ -1,1 +1,1 @@
-"""How fast are the kernels, and how exact? Measurements: jobs, rows, records."""
+"""Measurements of speed and errors: jobs, rows, records."""

@@ -32,7 +32,7 @@ _PRIOR, _REMEMBERED, _MOST_REMEMBERED = 0.25, 0.05, 400
 _ROBUST = 0.15
 """A residual beyond this counts less: it may be of an effect that the model lacks."""
 _SHARED_VARIANCE = 2.0
-"""Of the part that residuals of launches timed in turns share, beside the variance of each."""
+"""Variance of the part that residuals of launches in one set of turns share, beside that of each."""
 
 Vector = NDArray[np.float64]
 Key = tuple[str, str, str]

@@ -15,7 +15,7 @@ import torch
 from kernels.device import Device, DeviceKind, Unsupported, current_device, triton_release
 from kernels.faults import first_line
 from kernels.measure.jobs import StoppedEarly
-from kernels.measure.operands import drawn
+from kernels.measure.operands import draws
 from kernels.measure.peak_rates import Impossible, limits_of, measured_fault
 from kernels.measure.rows import Machine, Measurement, Timing
 from kernels.paths import ASSETS, TOP
@@ -79,7 +79,7 @@ def memory(what: str) -> Iterator[None]:
     try:
         yield
     except torch.OutOfMemoryError as error:
-        drawn.cache_clear()
+        draws.cache_clear()
         fault = f"{what} does not fit into the memory of this GPU: {first_line(error)}"
         raise MemoryError(fault) from error
     finally:

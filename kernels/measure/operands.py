@@ -42,7 +42,7 @@ class Operands:
     def of(cls, job: GemmJob, device: Device) -> "Operands":
         # Both at once: numpy draws on one core each, for seconds where they are large.
         with ThreadPoolExecutor(2) as pool:
-            a, b = pool.map(lambda draw: drawn(draw), Draw.of(job, device))
+            a, b = pool.map(lambda draw: draws(draw), Draw.of(job, device))
         return cls(job, a, b)
 
     @classmethod
@@ -56,7 +56,7 @@ class Operands:
     @classmethod
     def expect(cls, job: GemmJob, device: Device) -> None:
         for draw in Draw.of(job, device):
-            drawn.expect(draw)
+            draws.expect(draw)
 
     def copied(self) -> "Operands":
         return Operands(self.job, self.a.clone(), self.b.clone())
@@ -178,7 +178,7 @@ class Drawn:
             self._tensors.clear()
 
 
-drawn = Drawn()
+draws = Drawn()
 
 
 def _memory_bytes(where: str) -> int:

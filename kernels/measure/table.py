@@ -83,7 +83,7 @@ def _about(job: GemmJob) -> list[str]:
 
 
 def how(job: GemmJob) -> str:
-    """How a job is timed, and where it differs from the recipe's GEMM, such as ``cold, fast, added``."""
+    """Timing of a job, and differences from the recipe's GEMM, such as ``cold, fast, added``."""
     summed = "" if job.accumulation is Summation.RECIPE else f", {job.accumulation.words}"
     added = ", added" if job.into is Into.ACCUMULATE else ""
     return f"{job.cache.value}{summed}{added}"

@@ -210,7 +210,7 @@ class Outcome:
 
 
 def _kind(blocks: Blocks) -> tuple[object, ...]:
-    """What short turns cannot compare: they share a clock, and blocks that draw less power gain nothing."""
+    """Group of blocks whose best goes on to long turns: short ones share a clock, which hides lower power."""
     if blocks.variant.is_simple:
         return (blocks.variant,)
     return (blocks.variant, blocks.block_m, blocks.block_n, blocks.decoded, blocks.stages)

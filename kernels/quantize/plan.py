@@ -41,7 +41,7 @@ _LEAST_PATCH = 32
 _WARP = 32
 _PER_THREAD = 32
 _ELEMENTS, _LESS_ELEMENTS, _LEAST_ELEMENTS = 64 * 128, 16 * 256, 2048
-"""Of a block: usually; for a search; at least, if the tensor has more: sixteen a thread."""
+"""Elements of a block: usually; for a search; at least, if the tensor has more: sixteen a thread."""
 _K, _PACKED_K, _LONG_K = 128, 256, 512
 """Elements of a block along K: 256 bytes of bf16 in a row; 128 bytes of 4-bit codes; twice that."""
 _MANY_PROGRAMS = 256

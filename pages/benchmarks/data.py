@@ -151,7 +151,7 @@ def contender(job: GemmJob) -> str:
 
 
 def timing(job: GemmJob) -> str:
-    """How a job is timed, such as ``hot L2, 4 turns of 50 ms``."""
+    """Timing of a job in words, such as ``hot L2, 4 turns of 50 ms``."""
     turns = f", {job.runs} turns" + f" of {job.turn_ms} ms" * (job.cache is Cache.HOT)
     late = f", each {job.settle_ms} ms after its first launch" if job.settle_ms else ""
     return f"{job.cache.value} L2{turns}{late}"

@@ -129,7 +129,7 @@ def test_what_cannot_be_measured_is_said_in_a_sentence(monkeypatch):
     def full(*_):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 8 GiB.\nMore.")
 
-    monkeypatch.setattr("kernels.measure.operands.drawn", full)
+    monkeypatch.setattr("kernels.measure.operands.draws", full)
     with pytest.raises(MemoryError, match=r"70 × 50 × 200 does not fit .* Tried to allocate 8 GiB\.$"):
         run(job())
 

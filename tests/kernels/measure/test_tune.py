@@ -97,6 +97,7 @@ def test_blocks_that_give_other_bits_are_found_out(monkeypatch):
 
     monkeypatch.setattr(tune, "gemm", wrong)
     assert "D[3, 5] is " in bench.fault(blocks)
+    assert "D[3, 5] is " in TuneJob(SMALL, current_device()).fault(blocks), "the simple kernel's D is right"
     blocks = dataclasses.replace(blocks, split_k=3)
     monkeypatch.setattr(tune, "gemm", lambda *args, out, **kwargs: original(*args, out=out) * 0)
     assert bench.fault(blocks).endswith("D is far from what it is with K in one run")
