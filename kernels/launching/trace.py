@@ -88,7 +88,8 @@ class Trace:
         self._scalars = scalars
         self._allocated: list[Buffer] = []
         self._zeros: Buffer | None = None
-        self._steps: list[Callable[[], Step]] = []
+        self._steps: list[Callable[[Trace], Step]] = []
+        """Functions of the trace: if they held it, its tensors would stay until a collection of garbage."""
         self._number = 0
         """Number of the current step."""
         self._addresses: dict[int, Address] = {}
@@ -107,20 +108,20 @@ class Trace:
     def add_launch(
         self, kernel: Any, grid: tuple[int, ...], arguments: Sequence[Any], constants: Mapping[str, Any]
     ) -> None:
-        def step() -> Launch:
+        def step(trace: Trace) -> Launch:
             named = dict(zip(kernel.src.fn.arg_names, arguments, strict=False)) | dict(constants)
             every = parameters(kernel, named)
-            return Launch(kernel, grid, every, tuple(map(self._source, every)))
+            return Launch(kernel, grid, every, tuple(map(trace._source, every)))
 
         self._steps.append(step)
 
     def add_clear(self, tensor: "torch.Tensor") -> None:
         """tensor: contiguous."""
-        self._steps.append(lambda: Clear(self._address(tensor), tensor.nbytes))
+        self._steps.append(lambda trace: Clear(trace._address(tensor), tensor.nbytes))
 
     def add_operation(self, function: Callable[..., object], arguments: Sequence[Any]) -> None:
-        def step() -> Operation:
-            every = [self._view(each) if hasattr(each, "data_ptr") else each for each in arguments]
+        def step(trace: Trace) -> Operation:
+            every = [trace._view(each) if hasattr(each, "data_ptr") else each for each in arguments]
             return Operation(function, tuple(every))
 
         self._steps.append(step)
@@ -162,7 +163,7 @@ class Trace:
         import torch
 
         for step in self._steps:
-            step()
+            step(self)
             self._number += 1
         tensors, rebuild = _flat(value)
         results = [self._result(each) for each in tensors]
@@ -188,7 +189,7 @@ class Trace:
             device,
             allocators=allocators,
             takes_zeros=self._zeros is not None,
-            steps=[step() for step in self._steps],
+            steps=[step(self) for step in self._steps],
             results=[addresses[id(each)][0] for each in results],
             rebuild=rebuild,
         )

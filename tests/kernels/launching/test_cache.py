@@ -98,6 +98,22 @@ def test_other_shapes_strides_and_alignments_are_other_calls(recipe, matmul):
         assert len(LAUNCHES) == number
 
 
+def test_a_trace_lets_go_of_its_tensors_at_once():
+    """A collection of garbage may come during the capture of a graph."""
+    x, trace = torch.zeros(4), Trace()
+    trace.add_allocation(x)
+    trace.add_clear(x)
+    trace.add_operation(torch.Tensor.fill_, (x, 1.0))
+    trace.add_launch(None, (1,), (x,), {})
+    alive = weakref.ref(trace)
+    gc.disable()
+    try:
+        del trace
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
 @on_gpu
 @by_one
 def test_a_launch_list_keeps_no_tensor_of_a_call_alive(recipe, matmul):
