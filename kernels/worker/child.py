@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from subprocess import SubprocessError
 from typing import Any, TextIO
 
@@ -38,6 +38,10 @@ from kernels.worker.messages import (
 )
 
 PROGRESS_EVERY_S = 0.05
+IDLE_S = 3.0
+"""Seconds without a job after which a worker warms up: that takes 20 s, and it stops for a job only at some
+points.
+"""
 _NOT_BUILT = (AttributeError, ImportError, NameError, OSError, SubprocessError, SyntaxError)
 """Errors of a kernel that cannot be imported or compiled, beside Triton's own. The GPU is well then, and a
 fresh worker would fail alike.
@@ -67,14 +71,14 @@ class Engine:
     warm_up: Callable[[Callable[[], bool]], bool] = lambda stopped: True
 
 
-def main(load: Callable[[], Engine]) -> None:
+def main(load: Callable[[], Engine], idle_s: float = IDLE_S) -> None:
     stream = claim_stdout()
 
     def say(message: Message) -> None:
         stream.write(encode(message))
         stream.flush()
 
-    serve(load, sys.stdin, say)
+    serve(load, sys.stdin, say, idle_s)
 
 
 def claim_stdout() -> TextIO:
@@ -84,7 +88,7 @@ def claim_stdout() -> TextIO:
     return stream
 
 
-def serve(load: Callable[[], Engine], lines: Iterable[str], say: Say) -> None:
+def serve(load: Callable[[], Engine], lines: Iterable[str], say: Say, idle_s: float) -> None:
     inbox: SimpleQueue[Do | WarmUp] = SimpleQueue()
     stops: set[int] = set()
     threading.Thread(target=_listen, args=(lines, inbox, stops), daemon=True).start()
@@ -92,9 +96,12 @@ def serve(load: Callable[[], Engine], lines: Iterable[str], say: Say) -> None:
     say(Ready(engine.device, engine.gpu))
     is_cold = False
     while True:
-        if is_cold and inbox.empty():
+        try:
+            message = inbox.get(timeout=idle_s if is_cold else None)
+        except Empty:
             is_cold = not engine.warm_up(lambda: not inbox.empty())
-        match inbox.get():
+            continue
+        match message:
             case Do() as do:
                 say(Began(do.run))
                 threading.Thread(target=_expect, args=(engine, do.coming), daemon=True).start()

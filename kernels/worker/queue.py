@@ -126,7 +126,8 @@ class WorkerQueue:
 
     A job equal to one that waits or runs shares its result; one equal to an answered one gets that answer. A
     session has at most one waiting job: a newer one takes its place. A session that is not present for a
-    while gives its jobs up. A worker starts with its first job; with `is_eager` at once, and it warms up.
+    while gives its jobs up. A worker starts with its first job; with `is_eager` at once, and it
+    warms up while it is idle.
     """
 
     def __init__(

@@ -226,6 +226,8 @@ def warm_up(stopped: Callable[[], bool]) -> bool:
     """At first done where somebody asks, then at once; told."""
     if not _warmed:
         _warmed.append(True)
+        sys.stderr.write("warming up\n")
+        sys.stderr.flush()
         while not stopped():
             time.sleep(0.01)
         return False
@@ -243,4 +245,4 @@ if __name__ == "__main__":
     if "sleep" in sys.argv:
         time.sleep(600)
     held(Gate.LOAD, lambda: False)
-    main(engine)
+    main(engine, idle_s=0.1)

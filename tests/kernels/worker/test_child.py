@@ -1,8 +1,10 @@
 """Contract: the real worker measures, stops and says why it cannot run; one worker a GPU that may be used."""
 
 import os
+import threading
 import time
 from functools import partial
+from queue import SimpleQueue
 from subprocess import CalledProcessError
 from types import SimpleNamespace
 
@@ -17,11 +19,12 @@ from kernels.measure.jobs import GemmJob
 from kernels.measure.rows import Peer, Provenance
 from kernels.nvml import Driver
 from kernels.worker import child
-from kernels.worker.child import CannotRun
+from kernels.worker.child import CannotRun, Engine, serve
 from kernels.worker.jobs import Done, Failed, Running, Stopped
+from kernels.worker.messages import Do, Finished, Ready, WarmUp, encode
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.worker import Limits, launchers, visible_gpus
-from tests.kernels.worker.stand_in import Act, job
+from tests.kernels.worker.stand_in import Act, job, row
 from tests.sweeps import exhaustive_unless
 
 HAS_GPU = bool(visible_gpus(os.environ))
@@ -122,6 +125,21 @@ NEVER = {"progress": lambda *told: None, "stopped": lambda: False}
 ERRORS = (ImportError, OSError, AttributeError, TypeError, KeyError, NameError)
 BROKEN = [error("no Triton") for error in ERRORS]
 NOT_BUILT = [*BROKEN[:3], SyntaxError("no Triton"), CalledProcessError(1, "no Triton")]
+
+
+def test_a_job_comes_before_the_warm_up():
+    """It takes 20 s, and begins anew at each job that it is stopped for."""
+    lines, said, warmed = SimpleQueue(), SimpleQueue(), []
+    engine = Engine("a stand-in", lambda job, **_: row(job), warm_up=lambda stopped: not warmed.append(1))
+    arguments = (lambda: engine, iter(lines.get, None), said.put, PATIENCE_S)
+    threading.Thread(target=serve, args=arguments, daemon=True).start()
+    lines.put(encode(WarmUp()))
+    assert isinstance(said.get(timeout=PATIENCE_S), Ready)
+    for number in (1, 2):
+        lines.put(encode(Do(number, job(Act.FINE))))
+        while not isinstance(said.get(timeout=PATIENCE_S), Finished):
+            pass
+    assert not warmed
 
 
 def fail(error, *_, **__):

@@ -365,12 +365,12 @@ def test_an_eager_worker_starts_before_anybody_asks_and_warms_up(bench):
     while not b.queue.devices:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    for m in (1, 2):
+    for m, words in enumerate(("warming up", "warm at last"), 1):
+        while words not in b.started[0].stderr_tail:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         assert isinstance(b.wait(b.queue.submit(job(Act.FINE, m=m), "s")), Done)
     assert len(b.started) == 1
-    while "warm at last" not in b.started[0].stderr_tail:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_check_that_gave_way_goes_on_where_it_was(bench, monkeypatch):
