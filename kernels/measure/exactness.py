@@ -33,7 +33,8 @@ from kernels.quantize import QuantizedTensor
 
 WORST = 8
 
-_BLOCK = 2048
+_BLOCK, _NUMBERS = 2048, 2**25
+"""Rows and columns of D, and numbers of A, at a time: a hundred small blocks take 60 ms to launch."""
 _PRODUCTS = 2
 
 
@@ -50,21 +51,22 @@ def errors(
     """Errors of result [M, N] against a [M, K] · b [N, K]ᵀ and against the product of the quantized operands.
 
     All products and sums are in fp64. Beyond `flop_limit` (default CAREFUL_FLOP) bands are left out; the map
-    covers the others, in four digits. `between()` is called before each band.
+    covers the others, in four digits. `between()` is called before each block of bands.
     """
     m, n = result.shape
     tall, wide = max(1, -(-m // BANDS)), max(1, -(-n // BANDS))
     work = 2 * _PRODUCTS * m * n * a.shape[1]
     every = max(1, -(-work // (flop_limit or CAREFUL_FLOP)))
     columns = wide * max(1, _BLOCK // wide)
+    together = max(1, min(_BLOCK, _NUMBERS // max(1, a.shape[1])) // tall) if every == 1 else 1
     squares = torch.zeros(4, dtype=torch.float64, device=result.device)
     bands: list[list[float]] = []
     worst: list[Worst] = []
     rows = 0
-    for top in range(0, m, tall * every):
+    for top in range(0, m, tall * every * together):
         between()
-        bottom = min(top + tall, m)
-        rows, band = rows + bottom - top, []
+        bottom = min(top + tall * together, m)
+        rows, block = rows + bottom - top, [squares.new_zeros(-(-(bottom - top) // tall), 0)]
         left, left_codes = a[top:bottom].double(), exact_rows(a_codes, top, bottom)
         for start in range(0, n, columns):
             stop = min(start + columns, n)
@@ -74,12 +76,11 @@ def errors(
             error = (own - truth).abs()
             parts = (error, exact - truth, own - exact, truth)
             squares += torch.stack([part.square().sum() for part in parts])
-            across = error.amax(0)
-            patches = torch.nn.functional.pad(across, (0, -across.numel() % wide)).view(-1, wide)
-            band += patches.amax(1).tolist()
+            patches = torch.nn.functional.pad(error, (0, (start - stop) % wide, 0, (top - bottom) % tall))
+            block.append(patches.unflatten(0, (-1, tall)).unflatten(2, (-1, wide)).amax((1, 3)))
             worst += _largest(error, truth, own, top, start)
             worst = sorted(worst, key=lambda one: -abs(one.result - one.truth))[:WORST]
-        bands.append(band)
+        bands += torch.cat(block, 1).tolist()
     error, quantization, kernel, truth = squares.sqrt().tolist()
     rms = (truth / math.sqrt(rows * n) if rows * n else 0.0) or 1.0
     return Errors(

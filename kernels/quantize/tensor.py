@@ -154,9 +154,14 @@ class QuantizedTensor:
 
     def unpacked_codes(self) -> "torch.Tensor":
         """uint8[rows, columns]: one code an element."""
+        codes = self._unpacked(0, self.operand_shape[0])
+        return codes.T if self.operand.k_is_rows else codes
+
+    def _unpacked(self, start: int, stop: int) -> "torch.Tensor":
+        """uint8[stop - start, K]: one code an element, of rows of the operand [mn, K]."""
         import torch
 
-        codes = self.operand_codes.view(torch.uint8)
+        codes = self.operand_codes[start:stop].view(torch.uint8)
         _, k = self.operand_shape
         bits = self.spec.format.packed_bits
         if bits == 4:
@@ -166,13 +171,11 @@ class QuantizedTensor:
             word = whole[..., 0] | whole[..., 1] << 8 | whole[..., 2] << 16
             codes = torch.stack([(word >> 6 * number) & 63 for number in range(4)], dim=-1)
             codes = codes.flatten(1).to(torch.uint8)
-        codes = codes[:, :k]
-        return codes.T if self.operand.k_is_rows else codes
+        return codes[:, :k]
 
     def exact_operand(self, start: int, stop: int) -> "torch.Tensor":
         """float64[stop - start, K]: exact values of rows of the operand [mn, K]."""
-        codes = self.unpacked_codes()
-        codes = (codes.T if self.operand.k_is_rows else codes)[start:stop]
+        codes = self._unpacked(start, stop)
         value = _values(self.spec.format.name, codes.device)[codes.int()]
         value = value * self._expanded(self.scale_values, self.grid, start, stop)
         outer = self.operand.outer_grid(self.shape)
