@@ -44,7 +44,7 @@ class Blocks:
     - group: block rows that go together, so that L2 holds their B. A warp-specialized variant groups block
       columns where a block is higher than wide.
     - persistent: one program an SM takes many blocks.
-    - split_k: programs that share a block; each sums its own split of K. Persistent programs share none.
+    - split_k: splits of K, each summed by one program. Of persistent programs, only small_m's share blocks.
     - tma: operands come as descriptors.
     - transposed: the kernel computes Dᵀ = B · Aᵀ. The tensor core's blocks are 64 rows high or more; with a
       small M, rows of B fill them.
@@ -78,9 +78,10 @@ class Blocks:
                 f"a block takes {' or '.join(map(str, warps))} warps, 1 stage or more and a group of 1 or "
                 f"more, got {self.warps} warps, {self.stages} stages, a group of {self.group}"
             )
-        if not 1 <= self.split_k <= MAX_SPLIT or (self.persistent and self.split_k > 1):
+        shares = not self.persistent or self.variant is Variant.SMALL_M
+        if not 1 <= self.split_k <= (MAX_SPLIT if shares else 1):
             raise ValueError(
-                f"K is split into 1 to {MAX_SPLIT} parts, and not by persistent programs, "
+                f"K is split into 1 to {MAX_SPLIT} parts, and by persistent programs only in small_m, "
                 f"got {self.split_k}{' by persistent programs' if self.persistent else ''}"
             )
         if self.decoded not in ("", "a", "b", "ab"):
@@ -136,14 +137,14 @@ class Blocks:
     def count(self, m: int, n: int) -> int:
         return -(-m // self.block_m) * -(-n // self.block_n)
 
-    def programs(self, m: int, n: int, sms: int) -> int:
-        """Programs of a launch for D [m, n], without split-K.
+    def programs(self, m: int, n: int, sms: int, sharing: int = 1) -> int:
+        """Programs of a launch for D [m, n], with `sharing` items of work a block.
 
-        Persistent: the fewest with no more blocks each than one on every SM would have. They end together and
+        Persistent: the fewest with no more items each than one on every SM would have. They end together and
         go through D in step, so the L2 serves several from one read. With a small M, all SMs: more of them
         read B faster.
         """
-        count = self.count(m, n)
+        count = self.count(m, n) * sharing
         if not self.persistent or count <= sms:
             return count
         return sms if m <= FEW else -(-count // -(-count // sms))
@@ -183,8 +184,8 @@ class Offer:
 
     - rows: (more than, up to) rows of A; in the decoding variant, of the operand that is not decoded.
     - waves: (more than, up to) blocks of D for each SM. taller: D has more rows than columns, or not.
-    - splits: choices of split_k. shared: also as many programs as give every SM one, or half or a quarter.
-      own_splits: splits of K of one program.
+    - splits: choices of split_k. shared: also as many as give every SM a program, or half or a quarter; of
+      persistent programs, also more, if fewer SMs wait at the end. own_splits: splits of K of one program.
     - groups: choices of `group`, without split-K.
     """
 

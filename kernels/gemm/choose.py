@@ -34,8 +34,9 @@ _DOUBT = 1.1
 """Factor on the time of a class that nobody measured: else the most underestimated of many would win."""
 _SHORT_K = 256
 """K up to which an order that writes D row by row is offered, too."""
-_MOST_SHARING, _LEAST_STEPS, _LEAST_SHARING = 16, 4, 16
-"""Most programs that share a block, fewest steps of each, fewest programs from which a quarter is offered."""
+_MOST_SHARING, _LEAST_STEPS, _LEAST_SHARING, _MOST_EVENING = 16, 4, 16, 8
+"""Most programs that share a block, fewest steps of each, fewest programs from which a quarter is offered;
+most splits of K of persistent programs that have several items each."""
 
 
 class Candidates:
@@ -66,7 +67,7 @@ class Candidates:
     def blocks(self, candidate: Candidate) -> Blocks:
         number, split, group = candidate
         blocks = self.offers[number].blocks
-        return replace(blocks, split_k=split, group=group, persistent=blocks.persistent and split == 1)
+        return replace(blocks, split_k=split, group=group)
 
     def predicted(self, mnk: Mnk, variants: Collection[Variant]) -> tuple[list[Candidate], Vector]:
         """The candidates of these variants, and microseconds of each with its passes, more for an unmeasured
@@ -106,6 +107,8 @@ def _orders(offer: Offer, mnk: Mnk, sms: int) -> list[tuple[int, int]]:
         most = min(sms // count, steps // offer.own_splits // _LEAST_STEPS, _MOST_SHARING)
         sharing = (most // 4 if most >= _LEAST_SHARING else 0, most // 2, most)
         splits += [programs * offer.own_splits for programs in sharing if programs > 1]
+    if offer.shared and blocks.persistent and count <= 2 * sms:
+        splits += _evening(count, sms, min(steps // _LEAST_STEPS, _MOST_EVENING))
     if offer.own_splits > 1 and blocks.decoded == "ab":
         splits = [split for split in splits if own_splits(replace(blocks, split_k=split), k) > 1]
     groups = [*offer.groups]
@@ -114,6 +117,18 @@ def _orders(offer: Offer, mnk: Mnk, sms: int) -> list[tuple[int, int]]:
         groups.append(row)
     # programs that share blocks go in one order
     return [(split, group) for split in splits for group in (groups if split == 1 else groups[:1])]
+
+
+def _evening(count: int, sms: int, most: int) -> Iterator[int]:
+    """Each split-K of more items than SMs that leaves fewer SMs idle than all smaller ones."""
+    busiest = 0.0
+    for split in range(1, most + 1):
+        items = count * split
+        busy = items / (-(-items // sms) * sms)
+        if busy > busiest:
+            busiest = busy
+            if items > sms and split > 1:
+                yield split
 
 
 @lru_cache(maxsize=256)

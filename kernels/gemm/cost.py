@@ -5,7 +5,7 @@
 | launch | a constant of the variant |
 | multiplying | waves of blocks · (steps along K · time of a step + time of a block) |
 | a step | products / rate + bytes / rate + a constant; or an SM's loads from the L2 |
-| memory, L2 | bytes / bandwidth, of as many SMs as have work; both run beside multiplying |
+| memory, L2 | bytes / bandwidth, of all or of the two SMs that read most; both run beside multiplying |
 | split-K | the last program of a block reads all parts of its sum |
 | passes | each one a launch more, and its bytes |
 
@@ -46,15 +46,19 @@ _SCALES = 0.03
 _REGISTERS, _SHARED_BYTES, _OTHER_REGISTERS, _MOST_REGISTERS = 1 << 16, 228 << 10, 56, 255
 _SUM_BYTES, _WARP_ROWS, _SEAM = 4, SLAB // 4, 8.0
 _NO_PASS = (0.0, 16, 0, 0)
+_PARTS = 5.0
+"""Time of a part of a sum in a persistent program, in reads of it. Of 60 GEMMs (H200, 2026-11-29)."""
+_PAIR = 2
+"""SMs that share a way to memory, a TPC."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:
     """The model's numbers for one GPU, as assets/cost/ has them.
 
-    - shared: of all kernels. dram_gb_s, l2_gb_s, sm_gb_s: bandwidth of memory, the L2, one SM. idle: loss of
-      bandwidth while few SMs have work. write_cost: a byte written, in bytes read. page_bytes: cost of one
-      more run of written bytes. zero_row_ns: 128 zeros beyond an operand. latency_ns: a stage's load.
+    - shared: of all kernels. dram_gb_s, l2_gb_s, sm_gb_s: bandwidth of memory, the L2, one SM. pair_gb_s:
+      what the two SMs of a TPC read from memory. write_cost: a byte written, in bytes read. page_bytes: cost
+      of one more run of written bytes. zero_row_ns: 128 zeros beyond an operand. latency_ns: a stage's load.
       pass_us, pass_4_gb_s … pass_16_gb_s: a pass, and its bandwidth by the bits of its input. sharpness: how
       little the shorter of two overlapping times counts. heat: slowdown with all tensor cores busy.
     - variants: launch_us. alone: a step's time for a program with an SM to itself. split_us, run_us,
@@ -87,7 +91,8 @@ class Rates:
         """These rates for another device, with its memory and clock if they are known."""
         memory = device.memory_gb_s / self.memory_gb_s if device.memory_gb_s else 1.0
         clock = device.clock_mhz / self.clock_mhz if device.clock_mhz else 1.0
-        factors = {"l2_gb_s": clock * device.sms / self.sms, "sm_gb_s": clock, "dram_gb_s": memory}
+        factors = {"l2_gb_s": clock * device.sms / self.sms, "sm_gb_s": clock}
+        factors |= {"dram_gb_s": memory, "pair_gb_s": memory}
         factors |= {name: memory for name in self.shared if name.startswith("pass_") and name != "pass_us"}
         shared = {name: number * factors.get(name, 1.0) for name, number in self.shared.items()}
         classes = {
@@ -259,8 +264,8 @@ def predict_us(
     count = _up(m, block_m) * _up(n, block_n)
     sharing, steps = _sharing(facts, split, k)
     items = count * sharing  # of work, one program's share of a block each
-    few = np.where(np.asarray(m) <= FEW, sms, _up(count, _up(count, sms)))  # as Blocks.programs
-    programs = np.where(facts.persistent & (split == 1) & (count > sms), few, count) * sharing
+    few = np.where(np.asarray(m) <= FEW, sms, _up(items, _up(items, sms)))  # as Blocks.programs
+    programs = np.where(facts.persistent & (items > sms), few, items)
     at_once, waves, last = _waves(items, programs, facts.resident, sms)
     # a step along K, an item
     step_bytes = facts.step_bytes - np.maximum(0, block_m - m) * facts.step_row_bytes
@@ -283,8 +288,9 @@ def predict_us(
     read, run_bytes = _traffic(facts, group, np.maximum(1, at_once // sharing), mnk, device.l2_bytes)
     written = m * n * facts.out_bytes
     traffic = read + shared["write_cost"] * written * (1 + shared["page_bytes"] / run_bytes)
-    bandwidth = shared["dram_gb_s"] / (1 + shared["idle"] * (1 - busy))
-    memory_ns = traffic / np.minimum(bandwidth * rates["reach"], busy * sms * shared["sm_gb_s"])
+    of_a_pair = _items_of_a_pair(items, at_once, sms) / items
+    memory_ns = traffic / (shared["dram_gb_s"] * rates["reach"])
+    memory_ns = np.maximum(memory_ns, of_a_pair * read / shared["pair_gb_s"])
     rows = np.where(facts.sums_all_rows, block_m, np.minimum(block_m, _up(m, _WARP_ROWS) * _WARP_ROWS))
     part_bytes = np.where(sharing > 1, rows * block_n * _SUM_BYTES, 0)
     l2_bytes = items * steps * step_bytes + written + 2 * items * part_bytes
@@ -296,7 +302,8 @@ def predict_us(
     multiplying_ns = multiplying_ns * (1 + shared["heat"] * duty)  # the card lowers its clock
     total_us = launch_us + _longer(multiplying_ns, beside_ns, shared["sharpness"]) / 1e3
     once_us = rates["split_us"] + sharing * (rates["run_us"] + part_us)
-    again_us = np.where(programs < items, 0, waves * (rates["again_us"] + part_us))  # a wave begins anew
+    # A wave begins anew; a persistent program writes, counts and reads a part while nothing is multiplied.
+    again_us = waves * np.where(programs < items, _PARTS * part_us, rates["again_us"] + part_us)
     return total_us + np.where(sharing > 1, once_us + again_us, 0.0) + _passes_us(facts.passes, shared, mnk)
 
 
@@ -322,6 +329,13 @@ def _waves(
     waves, rest = items // at_once, items % at_once
     partial = (rest == 0) & (at_once < sms * resident)  # the last wave leaves SMs idle
     return at_once, waves - partial, _up(np.where(partial, at_once, rest), sms)
+
+
+def _items_of_a_pair(items: Integers, at_once: Integers, sms: int) -> Integers:
+    """Items of the two SMs that have most: programs take one SM of each pair first, then the other."""
+    each = np.where(at_once <= sms // _PAIR, 1, _PAIR * _up(at_once, sms))
+    rest = items % at_once
+    return items // at_once * each + np.where(rest > sms // _PAIR, _PAIR, np.minimum(rest, 1))
 
 
 def _passes_us(passes: Vector, shared: Mapping[str, float], mnk: tuple[Any, Any, Any]) -> Vector:

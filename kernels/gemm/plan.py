@@ -101,8 +101,8 @@ class GemmPlan:
     def title(self) -> str:
         return self.record.title
 
-    def programs(self, m: int, n: int) -> int:
-        return self.blocks.programs(m, n, self.sms)
+    def programs(self, m: int, n: int, sharing: int = 1) -> int:
+        return self.blocks.programs(m, n, self.sms, sharing)
 
 
 def plan_gemm(

@@ -40,7 +40,7 @@ def launch(
     mnk, scales = (m, n, k), (loaded_scale(a), loaded_scale(b))
     return launch_kernel(
         specialized_gemm_kernel,
-        (plan.programs(m, n) * constexprs["SPLITS"],),
+        (plan.programs(m, n, constexprs["SPLITS"]),),
         operand_descriptor(a.matrix, *storage.loaded(m)),
         operand_descriptor(b.matrix, *storage.b_box),
         *map(scale_descriptor, scales, (storage.a_scale_box, storage.b_scale_box)),

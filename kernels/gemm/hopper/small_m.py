@@ -2,7 +2,7 @@
 
 kernels.gemm.hopper.kernel has the table of roles. With few rows, reading B takes longest, so one partial sum
 at a time suffices; with CHAINS the tensor core keeps the sum. A D of few blocks gets split-K
-(shared_sums.py).
+(shared_sums.py): one split a program, or several, so that all SMs end together.
 """
 
 from triton.experimental import gluon
@@ -33,7 +33,7 @@ def finish(acc, ring, WG: gl.constexpr, fetched, out_desc, scales, position):
     staging = ring.out.index(WG)
     if ring.AT_END:
         acc = apply_scales(acc, *scales, ring)
-        if ring.SCALE_BYTES != 0:  # with split-K a program has one block: only the last one need release
+        if ring.SCALE_BYTES != 0:
             release_read(ring.scales_empty.index(0))
     fetch(ring, WG, out_desc, staging, row, column)
     return store(acc, ring, WG, fetched, out_desc, staging, row, column, 0)
@@ -114,4 +114,7 @@ def consume_small_m(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mn
             if arrive(WG, arrivals_ptr, block, ring):
                 acc = sum_of_parts(WG, acc, parts_ptr, block, m - row, m, n, ring)
                 fetched = finish(acc, ring, WG, fetched, out_desc, scales, position)
+            elif ring.AT_END:
+                if ring.SCALE_BYTES != 0:  # these scales are not read, and the next block's may come
+                    mbarrier.arrive(ring.scales_empty.index(0), count=1)
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

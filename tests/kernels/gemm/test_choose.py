@@ -21,7 +21,8 @@ from kernels.gemm.cost import rates_of, read
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.gemm.variants import refusal
-from kernels.measure.fit import Launches, fit, read_samples, write
+from kernels.measure.fit import Launches, Sample, fit, read_samples, write
+from kernels.measure.jobs import GemmJob
 from kernels.measure.random_shapes import draw_shapes, percentile
 from kernels.paths import TOP
 
@@ -119,3 +120,18 @@ def test_a_fit_finds_the_rates_behind_the_times_of_a_class_that_nobody_measured(
     before = np.abs(np.log(Launches(samples, HOPPER).predict_us(replace(known, classes=forgotten)) / times))
     assert np.median(errors) < 0.02 < 0.05 < np.max(before)
     assert fitted.classes[name]["count"] == Launches(SAMPLES, HOPPER).classes.count(name)
+
+
+@pytest.mark.parametrize(
+    ("n", "alone_us", "split_us"),
+    [(8192, 58.2, 72.6), (9216, 95.5, 78.4), (10_240, 97.7, 81.8), (16_384, 110.2, 123.7)],
+)
+def test_k_is_split_where_two_programs_share_a_way_to_memory(n, alone_us, split_us):
+    """Times on an H200, 2026-11-29, K whole and split in three: 64 blocks have a TPC each, 72 have not."""
+    blocks = Blocks(
+        variant=Variant.SMALL_M, block_m=64, block_n=128, block_k=128, warps=8, stages=8, persistent=True
+    )
+    job = GemmJob(recipe="per_tensor_e4m3", matmul="fprop", m=64, n=n, k=28_672)
+    both = [Sample(gemm=job, blocks=replace(blocks, split_k=split), us=1.0) for split in (1, 3)]
+    alone, split = Launches(both, HOPPER).predict_us(rates_of(HOPPER))
+    assert (alone < split) == (alone_us < split_us)

@@ -78,7 +78,7 @@ def _offers(
         pair = replace(pair, split_k=4)
         offers.append(Offer(blocks=_filled(pair, numerics, device), splits=(), shared=True, own_splits=2))
     if not two or widens:
-        offers.append(Offer(blocks=blocks, splits=(), shared=True))
+        offers.append(Offer(blocks=replace(blocks, persistent=False), splits=(), shared=True))
     for each in offers:
         if each.blocks.stages >= LEAST_STAGES:
             yield replace(each, rows=rows, taller=taller)

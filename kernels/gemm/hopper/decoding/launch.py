@@ -37,7 +37,7 @@ def launch(
     constexprs = constants(plan, k, accumulate=accumulate)
     return launch_kernel(
         decoding_gemm_kernel,
-        (plan.programs(m, n) * (constexprs["SPLITS"] // constexprs["OWN_SPLITS"]),),
+        (plan.programs(m, n, constexprs["SPLITS"] // constexprs["OWN_SPLITS"]),),
         descriptor(values.matrix, *values_box),
         *((values.code_scale, values.code_scale.stride(0)) if widens else (None, None)),
         descriptor(codes.matrix, *codes_box),

@@ -93,14 +93,12 @@ def traced(
     if plan.variant is Variant.DECODING:
         constants = decoding_launch.constants(plan, k, accumulate=accumulate)
         name, function = "kernels.gemm.hopper.decoding.kernel", "decoding_gemm_kernel"
-        arguments, programs = (
-            _decoding_descriptors(plan),
-            plan.programs(m, n) * (constants["SPLITS"] // constants["OWN_SPLITS"]),
-        )
+        arguments, sharing = _decoding_descriptors(plan), constants["SPLITS"] // constants["OWN_SPLITS"]
     else:
         constants = launch.constants(plan, k, accumulate=accumulate)
         name, function = "kernels.gemm.hopper.kernel", "specialized_gemm_kernel"
-        arguments, programs = _ring_descriptors(plan, m), plan.programs(m, n) * constants["SPLITS"]
+        arguments, sharing = _ring_descriptors(plan, m), constants["SPLITS"]
+    programs = plan.programs(m, n, sharing)
     trace = Trace(program % programs, programs, last, asserts=asserts or not changed)
     sizes = {"m": m, "n": n, "k": k, "a_mn_tiles": m, "b_mn_tiles": n, "group": plan.blocks.group}
     arguments |= sizes | constants | changed

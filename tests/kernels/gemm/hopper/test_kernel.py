@@ -142,7 +142,14 @@ PROMOTED = [
     pytest.param("rowwise", Summation.PROMOTED, id="rowwise"),
     pytest.param("deepseek_v3", Summation.RECIPE, id="deepseek_v3"),
 ]
-ODD = [(20, 264, 4100), (100, 2056, 1664), (200, 1032, 4100), (256, 264, 8192), (33, 1032, 14336)]
+ODD = [
+    (20, 264, 4100),
+    (100, 5136, 2052),
+    (100, 2056, 1664),
+    (200, 1032, 4100),
+    (256, 264, 8192),
+    (33, 1032, 14336),
+]
 TAKEN = [
     pytest.param(*case.values, mnk, id=f"{case.id}-{mnk}")
     for case, mnk in product(PROMOTED, ODD)

@@ -102,9 +102,11 @@ def programs(plan: GemmPlan, k: int) -> Iterator[tuple[GemmPlan, Mnk, dict[str, 
         lengths = (*(blocks.split_k * -(-some // each) - less for some in (2, fills) for less in range(4)), 1)
         steps = [each for each in lengths if each > 0 and ring_of(plan, each * blocks.block_k) == ring]
         steps = steps or [-(-k // blocks.block_k)]  # fewer runs than programs were meant to share
-        yield *sized(1, 1, steps[0]), {"last": 0}
-        yield *sized(1, 1, steps[-1]), {"last": None}
-        yield *sized(1, 1, steps[0] - (steps[0] - 1 in steps)), {"last": each - 1, "program": -1}
+        yield *sized(blocks.split_k, 1, steps[0]), {"last": 0}
+        yield *sized(blocks.split_k, 1, steps[-1]), {"last": None}
+        yield *sized(blocks.split_k, 1, steps[0] - (steps[0] - 1 in steps)), {"last": each - 1, "program": -1}
+        for last in (0, None) if blocks.persistent else ():  # one program takes all splits
+            yield *sized(1, 1, steps[0]), {"last": last}
     else:
         least = 2 if plan.storage.buffers == 0 and plan.variant is Variant.PROMOTED_LENT else 1
         yield *sized(2, 1, least), {}
