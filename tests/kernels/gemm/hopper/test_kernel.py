@@ -122,7 +122,15 @@ def test_registers_hold_no_column_scales_beside_half_a_block_of_fp32():
     ],
 )
 @pytest.mark.parametrize(
-    "mnk", [(20, 264, 2000), (100, 264, 2000), (200, 264, 2000), (300, 264, 2000), (2052, 4104, 168)]
+    "mnk",
+    [
+        (20, 264, 2000),
+        (100, 264, 2000),
+        (100, 5136, 2052),
+        (200, 264, 2000),
+        (300, 264, 2000),
+        (2052, 4104, 168),
+    ],
 )
 def test_it_adds_into_d(recipe, how, mnk, request):
     device = current_device()
