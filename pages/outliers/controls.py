@@ -9,7 +9,7 @@ from fp8core.recipes.keys import OWN_TITLE
 from fp8core.recipes.text import OWN_NAME
 from pages.kit.shared_controls import INPUT_TITLES, OWN, SEED, format_options, input_help, is_element
 from pages.kit.widgets import Choice, ChoiceStyle, Several, Text, Whole
-from pages.outliers.tensor_file import MAX_TENSORS, MAX_UNPACKED_BYTES
+from pages.outliers.tensor_file import MAX_BYTES, MAX_TENSORS
 
 MOST = 4  # recipes side by side
 
@@ -104,12 +104,12 @@ MATRIX = Whole(
     key="matrix",
     label="Matrix of the tensor",
     low=0,
-    high=MAX_UNPACKED_BYTES,
+    high=MAX_BYTES,
     default=0,
     help="A tensor of more than two dims holds many matrices, in the order in which they lie in memory.",
 )
-FIRST_ROW = Whole(key="first_row", label="First row", low=0, high=MAX_UNPACKED_BYTES, default=0)
-FIRST_COLUMN = Whole(key="first_column", label="First column", low=0, high=MAX_UNPACKED_BYTES, default=0)
+FIRST_ROW = Whole(key="first_row", label="First row", low=0, high=MAX_BYTES, default=0)
+FIRST_COLUMN = Whole(key="first_column", label="First column", low=0, high=MAX_BYTES, default=0)
 LINES = Choice(
     key="lines",
     label="Lines",

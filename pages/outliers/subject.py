@@ -152,7 +152,7 @@ def _part(controls: Controls, file: TensorFile, size: tuple[int, int]) -> Matrix
     if (before := st.session_state.get(_PART)) and before[0] == key:
         return before[1]
     try:
-        numbers = file.matrix(at, number, corner=corner, size=size)
+        numbers = tensor.matrix(number, corner=corner, size=size)
     except ValueError as problem:
         here().more.error(plain(str(problem)), icon=":material/error:")
         return None

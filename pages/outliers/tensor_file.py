@@ -1,21 +1,15 @@
-"""A matrix from an uploaded .npy, .npz or .safetensors file, or one sentence on why not.
+"""A matrix from an uploaded .npy or .safetensors file, or one sentence on why not.
 
-Nothing in a file is trusted, and a pickle is never opened. Numbers are unpacked only if the header's shape
-fits the bytes: `numpy.load` takes memory for any shape.
+Nothing in a file is trusted, and a pickle is never opened. Numbers are read only if the header's shape fits
+the bytes: `numpy.load` takes memory for any shape.
 """
 
 import hashlib
 import io
 import math
-import struct
-import threading
-import zipfile
-import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from tokenize import TokenError
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -24,22 +18,20 @@ from safetensors import SafetensorError, deserialize
 
 from fp8core.formats import FORMATS
 
-MAX_MEGABYTES, MAX_UNPACKED_MEGABYTES = 5, 32
-MAX_BYTES, MAX_UNPACKED_BYTES = MAX_MEGABYTES * 10**6, MAX_UNPACKED_MEGABYTES * 10**6  # as browsers count
+MAX_MEGABYTES = 5
+MAX_BYTES = MAX_MEGABYTES * 10**6  # as browsers count
 MAX_TENSORS = 1000
-SUFFIXES = ["npy", "npz", "safetensors"]
+SUFFIXES = ["npy", "safetensors"]
 RULE = (
-    f".npy, .npz or .safetensors, up to {MAX_MEGABYTES} MB; an array of an .npz may unpack to "
-    f"{MAX_UNPACKED_MEGABYTES} MB. Its numbers are fp32, bf16, fp16, fp64, E4M3, E5M2 or integers, and "
-    "finite. Of a tensor with more than two dims you choose one matrix. Pickles, such as .pt and .pkl, are "
-    "never opened, because opening one can run any code."
+    f".npy or .safetensors, up to {MAX_MEGABYTES} MB. Its numbers are fp32, bf16, fp16, fp64, E4M3, E5M2 or "
+    "integers, and finite. Of a tensor with more than two dims you choose one matrix. Pickles, such as .pt "
+    "and .pkl, are never opened, because opening one can run any code."
 )
 _OTHER_FILE = (
-    "This is no .npy, .npz or .safetensors file with a tensor. A pickle, such as a PyTorch checkpoint, is "
-    "never opened, because opening one can run any code: save the tensor by numpy.save or safetensors."
+    "This is no .npy or .safetensors file with a tensor. A pickle, such as a PyTorch checkpoint, is never "
+    "opened, because opening one can run any code: save the tensor by numpy.save or safetensors."
 )
 _TYPES = "floating-point numbers or integers are needed"
-_DAMAGE = "is damaged: it cannot be unpacked"
 _MAX_DIMS, _MAX_NAME = 8, 200
 _NPY_HEADER_BYTES, _SAFETENSORS_HEADER_BYTES = 4096, 1 << 19
 _NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -51,18 +43,22 @@ _SAFETENSORS_DTYPES: dict[str, np.dtype[Any]] = {
     **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (2, 4, 8)},
     **{f"{kind.upper()}{8 * size}": np.dtype(f"<{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)},
 }
-# Errors of the readers on a broken file.
+# Errors of numpy's reader on a broken header.
 _BROKEN = (
-    *(ValueError, TypeError, LookupError, SyntaxError, TokenError, ArithmeticError, RecursionError),
-    *(MemoryError, EOFError, OSError, RuntimeError, struct.error, zlib.error, zipfile.BadZipFile),
+    ValueError,
+    TypeError,
+    LookupError,
+    SyntaxError,
+    TokenError,
+    ArithmeticError,
+    RecursionError,
+    MemoryError,
 )
-# A full class needs the memory of one file at a time.
-_one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredTensor:
-    """A header. The last two dims are rows and columns; the others count matrices.
+    """The last two dims are rows and columns; the others count matrices.
 
     Raises ValueError, with the end of a sentence, for a shape without a matrix.
     """
@@ -70,6 +66,7 @@ class StoredTensor:
     name: str
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    data: bytes
     by_columns: bool = False
 
     def __post_init__(self) -> None:
@@ -94,34 +91,20 @@ class StoredTensor:
     def words(self) -> str:
         return f"{_printable(self.name)}: {' × '.join(map(str, self.shape))}, {self.dtype.name}"
 
-
-@dataclass(frozen=True, kw_only=True)
-class TensorFile:
-    """An uploaded file with sound headers, and a sentence for each unusable tensor."""
-
-    name: str
-    digest: str
-    data: bytes
-    tensors: tuple[StoredTensor, ...]
-    refusals: tuple[str, ...]
-
     def matrix(
-        self, at: int, number: int = 0, *, corner: tuple[int, int] = (0, 0), size: tuple[int, int]
+        self, number: int = 0, *, corner: tuple[int, int] = (0, 0), size: tuple[int, int]
     ) -> NDArray[np.float32]:
         """float32[rows, columns], contiguous and finite: a part of a matrix, at most of `size`.
 
-        Raises ValueError, with a sentence, for damaged data and for numbers that are not finite in fp32.
+        Raises ValueError, with a sentence, for numbers that are not finite in fp32.
         """
-        tensor, (row, column) = self.tensors[at], corner
-        with _one_at_a_time:
-            try:
-                numbers = np.frombuffer(_readers(self.data)[tensor.name]()[1](), tensor.dtype)
-            except ValueError as problem:
-                raise ValueError(f"This array {problem}.") from problem
-            numbers = numbers.reshape(tensor.shape, order="F" if tensor.by_columns else "C")
-            matrix = numbers.reshape(tensor.matrices, tensor.rows, tensor.columns)[number]
-            with np.errstate(over="ignore", invalid="ignore"):
-                part = matrix[row : row + size[0], column : column + size[1]].astype(np.float32, order="C")
+        row, column = corner
+        numbers = np.frombuffer(self.data, self.dtype).reshape(
+            self.shape, order="F" if self.by_columns else "C"
+        )
+        matrix = numbers.reshape(self.matrices, self.rows, self.columns)[number]
+        with np.errstate(over="ignore", invalid="ignore"):
+            part = matrix[row : row + size[0], column : column + size[1]].astype(np.float32, order="C")
         if len(bad := np.argwhere(~np.isfinite(part))):
             raise ValueError(
                 f"{len(bad):,} of {part.size:,} numbers are not finite in fp32: the first is in row "
@@ -130,79 +113,39 @@ class TensorFile:
         return part
 
 
+@dataclass(frozen=True, kw_only=True)
+class TensorFile:
+    """The usable tensors of an uploaded file, and a sentence for each other one."""
+
+    name: str
+    digest: str
+    tensors: tuple[StoredTensor, ...]
+    refusals: tuple[str, ...]
+
+
 def read_tensor(name: str, data: bytes) -> TensorFile:
     """The tensors of an uploaded file, by RULE. Raises ValueError with a sentence."""
     if len(data) > MAX_BYTES:
         raise ValueError(f"This file has {len(data):,} bytes; at most {MAX_BYTES:,} can be used.")
     tensors, refusals = [], []
-    with _one_at_a_time:
-        readers = _readers(data)
-        if len(readers) > MAX_TENSORS:
-            raise ValueError(f"This file has {len(readers)} tensors; at most {MAX_TENSORS} can be used.")
-        for own, read in readers.items():
-            try:
-                tensors.append(read()[0])
-            except ValueError as problem:
-                refusals.append(f"“{_printable(own)}” {problem}")
+    is_npy = data.startswith(npy.MAGIC_PREFIX)
+    for own, entry in [("array", {})] if is_npy else _safetensors(data):
+        try:
+            tensors.append(_npy(own, data) if is_npy else _tensor(own, entry))
+        except ValueError as problem:
+            refusals.append(f"“{_printable(own)}” {problem}")
     if not tensors:
         raise ValueError(f"No tensor of this file can be used: {refusals[0]}." if refusals else _OTHER_FILE)
-    return TensorFile(
-        name=name,
-        digest=hashlib.sha256(data).hexdigest(),
-        data=data,
-        tensors=tuple(tensors),
-        refusals=tuple(refusals),
-    )
+    digest = hashlib.sha256(data).hexdigest()
+    return TensorFile(name=name, digest=digest, tensors=tuple(tensors), refusals=tuple(refusals))
 
 
-_Reader = Callable[[], tuple[StoredTensor, Callable[[], bytes]]]
-
-
-def _readers(data: bytes) -> dict[str, _Reader]:
-    """A function for each tensor: it reads the header and returns a function for the numbers.
-
-    Raises ValueError with a sentence on the file; the functions raise it with the end of one.
-    """
-    if data.startswith(npy.MAGIC_PREFIX):
-        return {"array": partial(_npy, "array", io.BytesIO(data), len(data))}
-    if data.startswith(b"PK"):
-        return _npz(data)
-    if data[8:9] == b"{":
-        return _safetensors(data)
-    raise ValueError(_OTHER_FILE)
-
-
-def _npz(data: bytes) -> dict[str, _Reader]:
-    # The mark of an entry of the directory: its length is bounded before zipfile reads it.
-    if data.count(b"PK\x01\x02") > MAX_TENSORS:
-        raise ValueError(f"This .npz file has too many arrays: at most {MAX_TENSORS} can be used.")
+def _npy(name: str, data: bytes) -> StoredTensor:
+    """An .npy file. Raises ValueError with the end of a sentence."""
+    file = io.BytesIO(data)
     try:
-        file = zipfile.ZipFile(io.BytesIO(data))
-    except _BROKEN as error:
-        raise ValueError("This .npz file is damaged: its directory cannot be read.") from error
-
-    def read(name: str, info: zipfile.ZipInfo) -> tuple[StoredTensor, Callable[[], bytes]]:
-        # Other compressions may unpack to more bytes than a read asks for.
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ValueError("is compressed in a way that numpy does not use")
-        if info.file_size > MAX_UNPACKED_BYTES:
-            raise ValueError(f"unpacks to {info.file_size:,} bytes; at most {MAX_UNPACKED_BYTES:,} can be")
-        try:
-            stream = file.open(info)
-        except _BROKEN as error:
-            raise ValueError(_DAMAGE) from error
-        return _npy(name, stream, info.file_size)
-
-    arrays = {info.filename.removesuffix(".npy"): info for info in file.infolist()}
-    return {name: partial(read, name, info) for name, info in arrays.items() if name != info.filename}
-
-
-def _npy(name: str, stream: IO[bytes], size: int) -> tuple[StoredTensor, Callable[[], bytes]]:
-    """An .npy file of `size` bytes; before its header fits, no more than the longest header is unpacked."""
-    head = io.BytesIO(_next_bytes(stream, min(size, 2 * _NPY_HEADER_BYTES)))
-    try:
-        version = npy.read_magic(head)
-        shape, by_columns, dtype = _NPY_HEADERS[version](head, max_header_size=_NPY_HEADER_BYTES)
+        version = npy.read_magic(file)
+        shape, by_columns, dtype = _NPY_HEADERS[version](file, max_header_size=_NPY_HEADER_BYTES)
     except _BROKEN as error:
         raise ValueError("is no .npy array, or has a damaged header") from error
     if dtype.hasobject:
@@ -211,39 +154,36 @@ def _npy(name: str, stream: IO[bytes], size: int) -> tuple[StoredTensor, Callabl
         dtype = _BF16
     elif dtype.kind not in "fiu" or dtype.itemsize > 8:
         raise ValueError(f"holds {dtype.name}; {_TYPES}")
-    tensor = StoredTensor(name=name, shape=shape, dtype=dtype, by_columns=by_columns)
-    if head.tell() + math.prod(shape) * dtype.itemsize != size:
+    numbers = file.read()
+    if math.prod(shape) * dtype.itemsize != len(numbers):
         raise ValueError("is damaged: its header needs another number of bytes than it has")
-    return tensor, lambda: head.read() + _next_bytes(stream, size - len(head.getvalue()))
+    return StoredTensor(name=name, shape=shape, dtype=dtype, by_columns=by_columns, data=numbers)
 
 
-def _next_bytes(stream: IO[bytes], count: int) -> bytes:
-    """The next bytes; zipfile checks the checksum with the last of them."""
-    try:
-        data = stream.read(count)
-    except _BROKEN as error:
-        raise ValueError(_DAMAGE) from error
-    if len(data) != count:
-        raise ValueError(_DAMAGE)
-    return data
+def _safetensors(data: bytes) -> list[tuple[str, dict[str, Any]]]:
+    """Names and entries; the library checks that shapes and numbers fill the file exactly.
 
-
-def _safetensors(data: bytes) -> dict[str, _Reader]:
-    """The library checks that shapes and numbers fill the file exactly."""
+    Raises ValueError with a sentence.
+    """
+    if data[8:9] != b"{":
+        raise ValueError(_OTHER_FILE)
     if int.from_bytes(data[:8], "little") > _SAFETENSORS_HEADER_BYTES:
         raise ValueError("This .safetensors file says that its header is longer than can be used.")
     try:
         entries = deserialize(data)
     except (SafetensorError, UnicodeDecodeError) as error:
         raise ValueError("This .safetensors file is damaged: header and numbers do not fit.") from error
+    if len(entries) > MAX_TENSORS:
+        raise ValueError(f"This file has {len(entries)} tensors; at most {MAX_TENSORS} can be used.")
+    return entries
 
-    def read(name: str, entry: dict[str, Any]) -> tuple[StoredTensor, Callable[[], bytes]]:
-        if entry["dtype"] not in _SAFETENSORS_DTYPES:
-            raise ValueError(f"holds {entry['dtype']}; {_TYPES}")
-        dtype = _SAFETENSORS_DTYPES[entry["dtype"]]
-        return StoredTensor(name=name, shape=tuple(entry["shape"]), dtype=dtype), lambda: entry["data"]
 
-    return {name: partial(read, name, entry) for name, entry in entries}
+def _tensor(name: str, entry: dict[str, Any]) -> StoredTensor:
+    """An entry of a .safetensors file. Raises ValueError with the end of a sentence."""
+    if entry["dtype"] not in _SAFETENSORS_DTYPES:
+        raise ValueError(f"holds {entry['dtype']}; {_TYPES}")
+    dtype = _SAFETENSORS_DTYPES[entry["dtype"]]
+    return StoredTensor(name=name, shape=tuple(entry["shape"]), dtype=dtype, data=entry["data"])
 
 
 def _printable(name: str) -> str:

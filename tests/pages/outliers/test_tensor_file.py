@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from pages.outliers.tensor_file import MAX_BYTES, MAX_MEGABYTES, MAX_UNPACKED_BYTES, TensorFile, read_tensor
+from pages.outliers.tensor_file import MAX_BYTES, MAX_MEGABYTES, read_tensor
 from tests.pages.outliers.hostile_files import (
     BRAIN,
     FIVE,
@@ -19,7 +19,6 @@ from tests.pages.outliers.hostile_files import (
     SOUND,
     mutated,
     npy,
-    npz,
     safetensors,
 )
 
@@ -42,9 +41,9 @@ def outcomes(data: bytes) -> list[str]:
         return [str(problem)]
     sentences = []
     assert all(words.isprintable() for words in (*file.refusals, *(t.words for t in file.tensors)))
-    for at, tensor in enumerate(file.tensors[:5]):
+    for tensor in file.tensors[:5]:
         try:
-            matrix = file.matrix(at, int(RNG.integers(tensor.matrices)), size=ALL)
+            matrix = tensor.matrix(int(RNG.integers(tensor.matrices)), size=ALL)
         except ValueError as problem:
             sentences.append(str(problem))
         else:
@@ -62,18 +61,13 @@ def test_a_hostile_file_gives_a_sentence_within_bounded_memory(name) -> None:
     assert sentences
     for sentence in sentences:
         assert_sentence(sentence)
-    assert peak < MAX_BYTES + MAX_UNPACKED_BYTES // 4
+    assert peak < MAX_BYTES
 
 
 REASONS = {
     "pickle": "A pickle, such as a PyTorch checkpoint, is never opened",
     "complex": "holds complex128",
     "huge shape": "its header needs another number of bytes",
-    "wrong checksum": "cannot be unpacked",
-    "lzma": "compressed in a way that numpy does not use",
-    "many members": "too many arrays",
-    "bomb": "at most 32,000,000 can be",
-    "bomb behind an array": "cannot be unpacked",
     "safetensors huge shape": "header and numbers do not fit",
     "safetensors booleans": "holds BOOL",
     "safetensors many": "1200 tensors; at most 1000",
@@ -105,21 +99,19 @@ def test_mutated_files_give_sentences_or_sound_matrices_and_fast() -> None:
         ("half.npy", {"array": HALF}),
         ("five.npy", {"array": FIVE}),
         ("brain.npy", {"array": BRAIN}),
-        ("two.npz", {"a": HALF, "b": FIVE}),
-        ("stored.npz", {"a": HALF}),
         ("brain.safetensors", {"w": BRAIN, "x": FIVE}),
     ],
 )
 def test_every_matrix_of_a_sound_file_has_its_numbers(name, arrays) -> None:
     file = read_tensor("x.pkl", SOUND[name])
     assert {tensor.name: tensor.shape for tensor in file.tensors} == {n: a.shape for n, a in arrays.items()}
-    for at, tensor in enumerate(file.tensors):
+    for tensor in file.tensors:
         every = arrays[tensor.name].reshape(-1, tensor.rows, tensor.columns).astype(np.float32)
         for number, numbers in enumerate(every):
-            matrix = file.matrix(at, number, size=ALL)
+            matrix = tensor.matrix(number, size=ALL)
             assert matrix.flags.c_contiguous
             np.testing.assert_array_equal(matrix, numbers)
-        np.testing.assert_array_equal(file.matrix(at, corner=(1, 2), size=(3, 999)), every[0, 1:4, 2:])
+        np.testing.assert_array_equal(tensor.matrix(corner=(1, 2), size=(3, 999)), every[0, 1:4, 2:])
 
 
 TYPES = ["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">f4", ">i2"]
@@ -129,30 +121,31 @@ SMALL_TYPES = [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.bfloat1
 @pytest.mark.parametrize("type_", [*TYPES, *SMALL_TYPES], ids=str)
 def test_every_type_of_number_is_read(type_) -> None:
     array = np.arange(24).reshape(4, 6).astype(type_)
-    files = [npy(array), npz(array=array)] if type_ in TYPES else []
+    files = [npy(array)] if type_ in TYPES else []
     if type_ not in (">f4", ">i2"):
         files.append(safetensors(array=array))
     for data in files:
-        np.testing.assert_array_equal(read_tensor("x", data).matrix(0, size=ALL), array.astype(np.float32))
+        (tensor,) = read_tensor("x", data).tensors
+        np.testing.assert_array_equal(tensor.matrix(size=ALL), array.astype(np.float32))
 
 
 def test_a_vector_is_one_row_and_a_file_tells_what_it_leaves_out() -> None:
-    file: TensorFile = read_tensor("x", npz(v=np.arange(5), step=np.float32(3), mask=HALF > 0))
+    file = read_tensor("x", safetensors(v=np.arange(5), step=np.array(3.0), mask=HALF > 0))
     assert [(t.name, t.rows, t.columns, t.matrices) for t in file.tensors] == [("v", 1, 5, 1)]
-    assert file.matrix(0, size=ALL).tolist() == [[0, 1, 2, 3, 4]]
-    assert file.refusals == (
+    assert file.tensors[0].matrix(size=ALL).tolist() == [[0, 1, 2, 3, 4]]
+    assert set(file.refusals) == {
         "“step” has 0 dims; from 1 to 8 can be used",
-        "“mask” holds bool; floating-point numbers or integers are needed",
-    )
+        "“mask” holds BOOL; floating-point numbers or integers are needed",
+    }
 
 
 def test_the_first_number_that_is_not_finite_is_named() -> None:
     array = np.zeros((4, 6))
     array[2, 3] = 1e39
-    file = read_tensor("x", npy(array))
+    (tensor,) = read_tensor("x", npy(array)).tensors
     with pytest.raises(ValueError, match=r"1 of 20 numbers are not finite in fp32: .* in row 2, column 3"):
-        file.matrix(0, corner=(0, 1), size=ALL)
-    assert file.matrix(0, size=(2, 6)).shape == (2, 6)
+        tensor.matrix(corner=(0, 1), size=ALL)
+    assert tensor.matrix(size=(2, 6)).shape == (2, 6)
 
 
 def test_a_file_may_be_as_large_as_the_page_says_and_the_server_takes() -> None:
