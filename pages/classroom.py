@@ -13,7 +13,7 @@ from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import workers
 from pages.kit.lesson.library import Place
 from pages.kit.shell import end, guard
-from pages.kit.view import open_view
+from pages.kit.view import open_view, stage
 
 guard()
 asking = answers.asking()
@@ -42,7 +42,7 @@ draw_corner(controls.draw(LINK))
 with view.notice, st.container(key="class_count"):
     answers.draw_count(place)
 controls.draw(step, view.sections.container(width=420))
-with view.take_stage(), st.container(key="class_picture"):
+with stage(), st.container(key="class_picture"):
     if place is not None:
         answers.draw_step(place, go_on)
 with view.below:

@@ -12,11 +12,10 @@ from pages.kit.controls import Controls, link_params
 from pages.kit.gemm.presets import SMALL, refusal
 from pages.kit.gemm.queue_panel import draw_queue, session, submit, workers
 from pages.kit.gemm.results import Origin, Result, draw_bad_lines, draw_downloads
-from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_source, recipe_params
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import open_view, stage
+from pages.kit.view import draw_notice, open_view, stage
 from pages.live_gemm.facts import CONTROLS, draw_job, small_instead
 from pages.live_gemm.result import draw_details, draw_picture, notice
 from pages.live_gemm.results import draw_table, recorded, to_show, usual

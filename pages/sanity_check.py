@@ -8,10 +8,9 @@ import streamlit as st
 from kernels.check.report import CheckJob, Report
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import draw_queue, session, workers
-from pages.kit.notice import draw_notice
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import open_view, stage
+from pages.kit.view import draw_notice, open_view, stage
 from pages.sanity_check.facts import EXTENT, NEWEST, QUICK, check_of, past_control
 from pages.sanity_check.history import history, start
 from pages.sanity_check.report import (

@@ -3,8 +3,9 @@
 import streamlit as st
 
 from pages.kit.address import foreign, frame_parameters
+from pages.kit.chart import page_ink
 from pages.kit.controls import Controls
-from pages.kit.shell import guard, page_ink
+from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 from pages.start import window

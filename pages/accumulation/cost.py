@@ -16,7 +16,7 @@ from kernels.measure.rows import Peer, Provenance, Row
 from pages.accumulation.charts.curves import cost_chart
 from pages.accumulation.data import errors_by_interval, lengths
 from pages.accumulation.facts import CHAIN, LONGEST_K, PROMOTED, percent
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
@@ -24,12 +24,10 @@ from pages.kit.controls import Controls
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Recorded
 from pages.kit.inert import plain
-from pages.kit.notice import draw_notice
 from pages.kit.origins import VERSIONS
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import page_ink
 from pages.kit.tables import markdown_table
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here
 
 OPERANDS = "e4m3"
 KINDS = (TermKind.SAME_SIGN, TermKind.ZERO_MEAN)

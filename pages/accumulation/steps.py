@@ -22,15 +22,13 @@ from pages.accumulation.facts import (
     side,
     start_of,
 )
-from pages.kit.chart import room
+from pages.kit.chart import page_ink, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import page_ink
 from pages.kit.stage.hand import Hand
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here
 
 C_HAND = Hand(label="What c starts with", way="up", rail=PULL_RAIL)
 

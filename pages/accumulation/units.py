@@ -11,7 +11,7 @@ from kernels.probe.sweep import ProbeJob, ProbeRow, swept
 from pages.accumulation.charts.curves import RMS, Curve, curves_chart
 from pages.accumulation.data import Errors, check_vectors, errors_of_operation, lengths
 from pages.accumulation.facts import CHAIN, LONGEST_K, MODEL_BITS, OPERANDS, PROBE, draw_numbers, percent
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.words import count, short
 from pages.kit.computing.compute import computed
@@ -19,11 +19,9 @@ from pages.kit.computing.pool import Call, pool
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.inert import plain
-from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import page_ink
 from pages.kit.tables import markdown_table
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here
 
 INTRO = (
     "These outputs were captured on real silicon and are shipped with the app. The model computes them again "

@@ -22,7 +22,7 @@ from kernels.measure.rows import Peer, Row
 from pages.benchmarks.charts.points import RANDOM_TITLES, Point, any_shape_chart
 from pages.benchmarks.controls import ANY, DRAW_COUNT, DRAW_SEED, FAMILY, family_key
 from pages.benchmarks.data import draw_run
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
@@ -30,14 +30,12 @@ from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Recorded
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
-from pages.kit.notice import draw_notice
 from pages.kit.origins import RowOrigin, listed, origins_words, recorded_on, row_origin
 from pages.kit.recipes import draw_recipe, recipe_values
 from pages.kit.shared_controls import MATMUL, RECIPE
-from pages.kit.shell import page_ink
 from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import here, stage
+from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Place
 
 IDEA = (

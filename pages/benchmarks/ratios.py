@@ -11,15 +11,13 @@ from kernels.measure.rows import Peer
 from pages.benchmarks import data
 from pages.benchmarks.charts.rows import NO_OP, Dot, Group, Other, ratios_chart
 from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES, SIZE, Size
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.controls import Controls
 from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.results import Origin, Result
-from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, recipe_values
 from pages.kit.shared_controls import MATMUL
-from pages.kit.shell import page_ink
-from pages.kit.view import here, stage
+from pages.kit.view import draw_notice, here, stage
 
 
 def show(controls: Controls, gpu: str) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from pages.classroom.door import is_teacher
+from pages.kit.chart import theme
 from pages.kit.classroom.answers import POLL_S, draw_answers, turnout
 from pages.kit.classroom.store import ROUNDS, Answer, Round, store
 from pages.kit.inert import plain
@@ -15,7 +16,6 @@ from pages.kit.lesson.chapter import Fact, number_in
 from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import Place, library
 from pages.kit.lesson.pictures import image, picture_of
-from pages.kit.shell import theme
 from pages.kit.widgets import Choice, ChoiceStyle
 
 NO_STEP = "none"

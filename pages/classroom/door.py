@@ -7,8 +7,7 @@ import streamlit as st
 from pages.kit.classroom.join import class_link, qr_html, without_scheme
 from pages.kit.classroom.shared import shared, visitor
 from pages.kit.classroom.store import store
-from pages.kit.notice import draw_notice
-from pages.kit.view import here, stage, warning_place
+from pages.kit.view import draw_notice, here, stage
 
 TOKEN_KEY = "class_token"
 _REFUSED_KEY = "_class_refused"
@@ -65,4 +64,4 @@ def draw_corner(link: str) -> None:
     with st.container(key="class_join"):
         st.html(f'<div class="class-join">{words}{qr_html(url, 100)}</div>')
     if doubt:
-        warning_place().warning(doubt)
+        here().warning.warning(doubt)

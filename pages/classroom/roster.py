@@ -7,6 +7,7 @@ import streamlit as st
 from kernels.worker.jobs import InLine
 from pages.classroom.answers import draw_export, title
 from pages.classroom.door import OVER_KEY, is_teacher
+from pages.kit.chart import page_ink
 from pages.kit.charts.words import count
 from pages.kit.classroom.answers import POLL_S
 from pages.kit.classroom.shared import shared, visitor
@@ -14,9 +15,8 @@ from pages.kit.classroom.store import store
 from pages.kit.gemm.queue_panel import Workers, in_words
 from pages.kit.lesson.library import Place, library
 from pages.kit.lesson.prediction import truth_is_out
-from pages.kit.shell import page_ink
 from pages.kit.tables import grid
-from pages.kit.view import warning_place
+from pages.kit.view import here
 
 
 def ask(place: Place) -> None:
@@ -87,7 +87,7 @@ def summary() -> str:
 def draw_over() -> None:
     """Draw the figures and the answers of the class that this teacher has ended."""
     if words := st.session_state.get(OVER_KEY):
-        with warning_place(), st.container(horizontal=True, vertical_alignment="center"):
+        with here().warning, st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**The class is over:** {words}.", width="content")
             draw_export()
 

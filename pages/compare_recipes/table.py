@@ -21,18 +21,16 @@ from pages.compare_recipes.charts.table import (
     table_chart,
 )
 from pages.compare_recipes.facts import CHOSEN, COMPARED, INPUT, NUMBER, WHICH, shown_recipes
-from pages.kit.chart import Clicks, room
+from pages.kit.chart import Clicks, page_ink, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.hand import RAIL
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
-from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import OWN, SEED
-from pages.kit.shell import page_ink
 from pages.kit.stage.hand import Hand
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here
 
 _CLICK = "_differences_click"
 IDEA = (

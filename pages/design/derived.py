@@ -24,13 +24,13 @@ from kernels.gemm.plan import plan_gemm
 from kernels.gemm.variants import VARIANTS
 from kernels.measure.jobs import LAYER
 from pages.design.draft import CELL, CELL_KEYS
+from pages.kit.chart import page_ink
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import bytes_text, short, span, stored_tile
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
-from pages.kit.shell import page_ink
 from pages.kit.tables import grid, note
-from pages.kit.view import know
+from pages.kit.view import here
 
 
 @dataclass(frozen=True)
@@ -247,8 +247,8 @@ def show_cost(recipe: Recipe, line: str) -> None:
     ]
     head = ("matmul", "sums", "bits of A", "bits of B", "rescales per output")
     st.html(grid(head, rows, ink, names=2))
-    know().html(_copies_table(of, ink))
-    know().markdown(
+    here().know.html(_copies_table(of, ink))
+    here().know.markdown(
         f"The sizes are those of a layer of {SIZES}. Bits are those of a code with its share of the scales."
     )
 
@@ -283,7 +283,7 @@ def show_runs(controls: Controls, line: str) -> None:
         icon=":material/play_arrow:",
         query_params=link_params(recipe=OWN_NAME, own=line, matmul=matmul),
     )
-    know().markdown(
+    here().know.markdown(
         f"For a layer of {SIZES}. Kernels are chosen as they would be on an {HOPPER.name} and an "
         f"{BLACKWELL.name}; nothing is run here."
     )
@@ -292,4 +292,4 @@ def show_runs(controls: Controls, line: str) -> None:
             f"- :material/{'check' if one.can else 'block'}: {plain(one.where)}: {plain(one.words)}."
             for one in of
         )
-        know().markdown(f"**{MATMULS[name].title}**\n\n" + "\n".join(reasons))
+        here().know.markdown(f"**{MATMULS[name].title}**\n\n" + "\n".join(reasons))

@@ -11,7 +11,7 @@ from fp8core.recipes import RECIPES, Recipe
 from pages.design.derived import nearest
 from pages.design.draft import INPUT, Draft, draft_of, in_words
 from pages.design.sketch import YOURS, Errors, line_errors
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, page_ink
 from pages.kit.charts.bars import Part, grouped
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
@@ -20,10 +20,8 @@ from pages.kit.charts.words import count, percent_text, short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
-from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import page_ink
-from pages.kit.view import know
+from pages.kit.view import draw_notice, here
 
 RESULTS = tuple(matmul.d.value for matmul in MATMULS.values())
 _GROUPS, _PROJECTED_GROUPS = 9, 6
@@ -56,7 +54,7 @@ def show(controls: Controls, draft: Draft, base: Recipe) -> None:
         alt="Relative errors of y, dx and dw: "
         + "; ".join(f"{name}: " + ", ".join(f"{e:.2%}" for e in of.values()) for name, of in groups.items()),
     )
-    know().markdown(
+    here().know.markdown(
         f"numpy reference. Input: {INPUT_NOTES[InputKind(latest.kind)].title}, seed {latest.seed}, "
         f"{SMALL.tokens} tokens, {SMALL.in_:,} → {SMALL.out}. An error is ‖result − truth‖ / ‖truth‖ of the "
         "quantized operands, summed in float64: what the tensor core loses when it adds, and D's own "
@@ -68,7 +66,9 @@ def show(controls: Controls, draft: Draft, base: Recipe) -> None:
 def _explain_back(draft: Draft, base: Recipe, further: int) -> None:
     knobs = differing(draft.line, base.name)
     if not knobs:
-        know().markdown(f"No operand differs from {base.title}. Change a field: its bars come here then.")
+        here().know.markdown(
+            f"No operand differs from {base.title}. Change a field: its bars come here then."
+        )
         return
     words = (
         f"“Back” means that one choice alone goes back to what {base.title} has, in all operands where it "
@@ -80,7 +80,7 @@ def _explain_back(draft: Draft, base: Recipe, further: int) -> None:
         if knob.line is None
     ]
     more = f" {further} further choices change less." if further > 0 else ""
-    know().markdown("\n".join([words + more, "", *stuck]))
+    here().know.markdown("\n".join([words + more, "", *stuck]))
 
 
 def picture(errors: dict[str, Errors], ink: Ink, *, is_flat: bool = False) -> Filled:

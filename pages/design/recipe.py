@@ -25,7 +25,7 @@ from pages.kit import address
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN
-from pages.kit.view import more
+from pages.kit.view import here
 from pages.kit.widgets import reported
 
 _SIZES = {str(size): size for size in (*(1 << i for i in range(11)), ALL)}
@@ -204,7 +204,7 @@ def draw_editor(controls: Controls, draft: Draft) -> None:
     operand, place = draft.operand(matmul, side), (matmul, side.value.lower())
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
     row.markdown(f"**{MATMULS[matmul].operand(side).value} in {MATMULS[matmul].title}**", width="content")
-    further = more().container(horizontal=True, gap="small", vertical_alignment="bottom")
+    further = here().more.container(horizontal=True, gap="small", vertical_alignment="bottom")
     storage = Field("Kept in", (), {"quantized": operand or ONE_TILE, "bf16": None})
     of_operand = (*FIELDS, *([SOURCE_FIELD] if operand["saved_as"] else ())) if operand else ()
     for number, field in enumerate((storage, *of_operand)):
@@ -212,7 +212,7 @@ def draw_editor(controls: Controls, draft: Draft) -> None:
     for field in MATMUL_FIELDS:
         _draw_list(controls, draft, further, cell, field, (matmul,))
     base_line = draft_of("", controls.value(BEGIN)).line
-    buttons = more().container(horizontal=True)
+    buttons = here().more.container(horizontal=True)
     buttons.button(
         "Take it for all six operands",
         icon=":material/content_copy:",

@@ -13,7 +13,7 @@ from pages.design.charts.cells import CHOOSE, STRIP, Cell, cells_chart, number_o
 from pages.design.derived import Answer, Facts, Verdict, facts
 from pages.design.draft import CELL, CELL_KEYS, INPUT, Draft, cell_key, draft_of
 from pages.design.recipe import put
-from pages.kit.chart import draw_clickable
+from pages.kit.chart import draw_clickable, page_ink
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, short
@@ -23,12 +23,10 @@ from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
-from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import page_ink
 from pages.kit.stage.hand import Hand
 from pages.kit.tables import grid
-from pages.kit.view import know
+from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Place
 
 
@@ -172,7 +170,7 @@ def draw_summary(controls: Controls, draft: Draft, base: Recipe, place: Place, r
     own = facts(draft.line)
     breaks = not all(one.verdict.holds for one in own.matmuls.values())
     words = "**Does the scale leave the sum?**\n\n" + "\n".join(verdicts(own))
-    (reasons if breaks else know()).markdown(words)
+    (reasons if breaks else here().know).markdown(words)
 
 
 def notice(lines: Mapping[str, str], base: str, errors: Mapping[str, Errors]) -> str:

@@ -9,13 +9,11 @@ from fp8core.rounding import Overflow
 from pages.formats.charts import overflow as charts
 from pages.formats.charts.overflow import Row
 from pages.formats.controls import TITLES, draw_formats
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice
-from pages.kit.shell import page_ink
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Choice, Several
 
 OVERFLOWING = Several(

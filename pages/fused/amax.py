@@ -17,18 +17,16 @@ from kernels.measure.peak_rates import PeakRates, Rate
 from kernels.quantize.facts import MOST_ELEMENTS
 from pages.fused.charts.amax import Panel, legend, reach_chart
 from pages.fused.rows import TOKENS, layer_of
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.words import bytes_text, count, short, stored_tile
 from pages.kit.controls import Controls
 from pages.kit.look.presenter import projected
-from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import GPU, card
-from pages.kit.shell import page_ink
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import here, stage
+from pages.kit.view import draw_notice, here, notices_wait, stage
 from pages.kit.widgets import Choice
 
 SIDE = isqrt(MOST_ELEMENTS)  # rows and columns of a square block that one program holds

@@ -13,18 +13,16 @@ from kernels.paths import RECORDS
 from kernels.typed import from_data
 from pages.fused import rows
 from pages.fused.charts.kernels import COMPILED, OURS, Quantizer, ratio_chart
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import draw_left_out
 from pages.kit.in_code.source_text import Source, files, text
 from pages.kit.inert import plain
-from pages.kit.notice import draw_notice
 from pages.kit.origins import RowOrigin, origins_words, recorded_on, versions_words
-from pages.kit.shell import page_ink
 from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import here, stage
+from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Choice, ChoiceStyle
 
 KERNEL = Choice(

@@ -16,7 +16,7 @@ from pages.fused.charts.kernels import ROLES, Lane, lanes_chart, legend, switch_
 from pages.fused.charts.kernels import WAY as SWITCH
 from pages.fused.rows import HERE, TOKENS, WayRow, layer_of
 from pages.kit import origins
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.ink import Ink
@@ -26,13 +26,11 @@ from pages.kit.controls import Controls, link_params
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.results import draw_left_out
 from pages.kit.inert import plain
-from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, recipe_params, recipe_values
 from pages.kit.shared_controls import RECIPE
-from pages.kit.shell import page_ink
 from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import here, stage
+from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Choice, Place
 
 BLOCK = Choice(

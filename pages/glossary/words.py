@@ -7,10 +7,9 @@ import streamlit as st
 
 from pages.kit.controls import Controls
 from pages.kit.inert import quoted
-from pages.kit.notice import draw_notice
 from pages.kit.terms.explain import TERM as TERM_KEY
 from pages.kit.terms.explain import Term, glossary, link
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Choice, ChoiceStyle, Text
 
 EVERY = ""
@@ -58,7 +57,7 @@ def show(controls: Controls) -> None:
     here().know.markdown(KNOW)
     if terms == glossary().terms:
         draw_notice(f"Point at one of **{len(terms)} words**. It shows its sentence.")
-        here().take_stage().html(_index())
+        stage().html(_index())
     else:
         draw_notice(f"**{len(terms)} of {len(glossary().terms)} words** match.")
     if not terms:

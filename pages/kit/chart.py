@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from pages.kit import address
+from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.legible import BESIDE_ROOM, PROJECTED_ROOM, ROOM, in_room, legible
 from pages.kit.charts.template import Filled
 from pages.kit.look.presenter import projected
@@ -14,6 +15,14 @@ from pages.kit.view import stage
 from pages.kit.widgets import Place, selected
 
 _AROUND = 10  # pixels below a picture that fits its own parts
+
+
+def theme() -> str:
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def page_ink() -> Ink:
+    return INKS[theme()]
 
 
 def room() -> int:

@@ -25,7 +25,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.kit import address
 from pages.kit.inert import quoted
 from pages.kit.look import presenter
-from pages.kit.view import more, warning_place
+from pages.kit.view import here
 from pages.kit.widgets import Control, Place, Value
 
 T = TypeVar("T", bound=Value)
@@ -103,7 +103,7 @@ class Controls:
         value_now = st.session_state.get(control.key, self._values[control.key])
         self._hold(control, control.fit(value_now), value_now)
         self._compare(control, value_now)
-        value = control.fit(control.widget(more() if place is None else place, on_change))
+        value = control.fit(control.widget(here().more if place is None else place, on_change))
         self._values[control.key] = value
         self._publish()
         return value
@@ -167,7 +167,7 @@ class Controls:
             help="Every control back to its default",
         )
         self._show_link()
-        self._warning = warning_place().empty()
+        self._warning = here().warning.empty()
         self._complain()
 
     def _complain(self) -> None:

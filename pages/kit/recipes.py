@@ -7,7 +7,7 @@ from fp8core.recipes.text import own_recipe
 from pages.kit.controls import Controls, Value
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN, RECIPE
-from pages.kit.view import know
+from pages.kit.view import here
 from pages.kit.widgets import Place
 
 RECIPE_CONTROLS = (RECIPE, OWN)  # the controls that a page with a recipe declares
@@ -39,9 +39,9 @@ def draw_recipe(controls: Controls, place: Place) -> Recipe:
 
 def draw_source(recipe: Recipe) -> None:
     if recipe.remark:
-        know().caption(f"**{recipe.title}**: {recipe.remark}")
+        here().know.caption(f"**{recipe.title}**: {recipe.remark}")
     if recipe.source:
-        know().caption(f"Source of this recipe: {recipe.source}.")
+        here().know.caption(f"Source of this recipe: {recipe.source}.")
 
 
 def family_title(name: str) -> str:

@@ -18,7 +18,6 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
 from kernels.paths import TOP
-from pages.kit.charts.ink import INKS, Ink
 from pages.kit.look import presenter
 
 _APP = TOP / "app.py"
@@ -52,14 +51,6 @@ def guard() -> None:
 def end() -> NoReturn:
     """End the page here. Its frame still draws its end, unlike after `st.stop()`."""
     raise StopException
-
-
-def theme() -> str:
-    return "dark" if st.context.theme.type == "dark" else "light"
-
-
-def page_ink() -> Ink:
-    return INKS[theme()]
 
 
 def _runs_inside_app() -> bool:

@@ -22,7 +22,7 @@ from pages.kit.in_code.source_text import parsed
 from pages.kit.lesson import panel
 from pages.kit.look import presenter
 from pages.kit.terms.explain import draw_words
-from pages.kit.view import close_view, current, know
+from pages.kit.view import close_view, here
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def draw_sidebar(parts: Mapping[str, Iterable[st.Page]]) -> None:
 def _draw_before(story: Sequence[Page], page: Page) -> None:
     if not page.after:
         return
-    row = know().container(horizontal=True, vertical_alignment="center", key="story_before")
+    row = here().know.container(horizontal=True, vertical_alignment="center", key="story_before")
     row.caption("First see", width="content")
     for one in story:
         if one.name in page.after:
@@ -158,8 +158,7 @@ def _draw_next(story: Sequence[Page], page: Page) -> None:
         return
     is_last = page.is_tool or page == pages[-1]
     to = pages[0] if is_last else pages[pages.index(page) + 1]
-    view = current()
-    place = st.container(key="view_next") if view is None else view.next
+    place = here().foot.container(key="view_next", width="content")
     label = f"Back to **{to.title}**" if is_last else f"{to.thread} Next: **{to.title}** →"
     place.page_link(to.script, label=label, help=question(to.script))
     if to.is_for_kernels and not page.is_for_kernels:

@@ -11,7 +11,7 @@ picture. `here().know` is "How we know".
 """
 
 from contextvars import ContextVar
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import streamlit as st
@@ -20,6 +20,8 @@ from pages.kit.widgets import Place
 
 _WIDGETS = ("segmented_control", "selectbox", "slider", "number_input", "text_input", "multiselect", "pills")
 _NOTHING = "<span></span>"
+HIDDEN_KEY = "_notices_hidden"  # true in the session while a step of a lesson waits for a prediction
+WAITING = "What to notice here appears with the answer."
 
 
 class _Bare:
@@ -36,15 +38,29 @@ class _Bare:
         return _Bare(self._place.container(*arguments, **options))
 
 
-class View:
+class NoView:
+    """Places of a page that opens no view, such as a lesson on paper: wherever the page is."""
+
+    warning: Any = st
+    notice: Any = st
+    picture: Any = st
+    more: Any = st
+    know: Any = st
+    foot: Any = st
+
+    def __init__(self, *first_read: str) -> None:
+        # The question and, once it is drawn, the Notice: what a reader reads first
+        self.first_read = [*first_read]
+
+
+class View(NoView):
     """Places of the running page. Both parts of the foot exist once something is in them."""
 
     def __init__(self, question: str) -> None:
         st.title(question, anchor=False)
-        # The question and, once it is drawn, the Notice: what a reader reads first
-        self.first_read = [question]
-        self.warning: Place = st.container(key="view_warning", gap=None)
-        self.notice: Place = st.container(key="view_notice", gap=None)
+        super().__init__(question)
+        self.warning = st.container(key="view_warning", gap=None)
+        self.notice = st.container(key="view_notice", gap=None)
         row = st.container(
             key="view_row", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
         )
@@ -52,42 +68,25 @@ class View:
         self.control: Place = _Bare(
             row.container(key="view_control", width="content", horizontal=True, vertical_alignment="center")
         )
-        self._stage: Place = st.container(key="view_stage", gap=None)
+        self.picture = st.container(key="view_stage", gap=None)
         self.below: Any = st.container(key="view_below")
-        foot = st.container(key="view_foot", horizontal=True)
-        self._more_place: Place = foot.container(key="view_more")
-        self._know_place: Place = foot.container(key="view_know")
-        self.next: Place = foot.container(key="view_next", width="content")
-        self._more: Place | None = None
-        self._know: Place | None = None
-        self._has_notice = self._has_picture = False
+        self.foot = st.container(key="view_foot", horizontal=True)
+        self._more_place: Place = self.foot.container(key="view_more")
+        self._know_place: Place = self.foot.container(key="view_know")
         # Streamlit leaves out an empty container: all below it would jump once its picture has been computed.
-        for place in (self.notice, self._stage):
+        for place in (self.notice, self.picture):
             place.html(_NOTHING)
 
-    @property
+    @cached_property
     def more(self) -> Any:
-        if self._more is None:
-            self._more = self._more_place.expander("More controls")
-        return self._more
+        return self._more_place.expander("More controls")
 
-    @property
+    @cached_property
     def know(self) -> Any:
-        if self._know is None:
-            self._know = self._know_place.expander("How we know")
-        return self._know
-
-    def take_notice(self) -> Place:
-        place, self._has_notice = (st if self._has_notice else self.notice), True
-        return place
-
-    def take_stage(self) -> Place:
-        """Place of the picture at the first call; afterwards the current place."""
-        place, self._has_picture = (st if self._has_picture else self._stage), True
-        return place
+        return self._know_place.expander("How we know")
 
 
-_VIEW: ContextVar[View | None] = ContextVar("view", default=None)
+_VIEW: ContextVar[NoView] = ContextVar("view")
 
 
 def open_view(question: str) -> View:
@@ -98,42 +97,32 @@ def open_view(question: str) -> View:
 
 def close_view() -> None:
     """Forget the run before, which this thread may still hold."""
-    _VIEW.set(None)
+    _VIEW.set(NoView())
 
 
-def current() -> View | None:
-    """Places of the running page; None before `open_view`."""
-    return _VIEW.get()
-
-
-def here() -> View:
-    """Places of the running page. Raises RuntimeError before `open_view`."""
-    if (view := _VIEW.get()) is None:
-        raise RuntimeError("this page opened no view: call open_view first")
-    return view
+def here() -> Any:
+    """Places of the running page."""
+    return _VIEW.get(None) or NoView()
 
 
 def stage() -> Place:
     """Place of the picture at a run's first call; afterwards the current place."""
-    view = _VIEW.get()
-    return st if view is None else view.take_stage()
+    view = here()
+    place, view.picture = view.picture, st
+    return place
 
 
-def notice_place() -> Place:
-    view = _VIEW.get()
-    return st if view is None else view.take_notice()
+def notices_wait() -> bool:
+    """Return True before a prediction: pages leave out what would tell the answer."""
+    return bool(st.session_state.get(HIDDEN_KEY, False))
 
 
-def warning_place() -> Place:
-    view = _VIEW.get()
-    return st if view is None else view.warning
-
-
-def more() -> Any:
-    view = _VIEW.get()
-    return st if view is None else view.more
-
-
-def know() -> Any:
-    view = _VIEW.get()
-    return st if view is None else view.know
+def draw_notice(text: str) -> None:
+    """Draw the sentence on what to notice. Before a prediction, a gray field keeps its place."""
+    view = here()
+    place, view.notice = view.notice, st
+    if notices_wait():
+        place.html(f'<div class="fp8-hidden" style="min-height:26px">{WAITING}</div>')
+        return
+    place.markdown(text)
+    view.first_read.append(text)

@@ -15,8 +15,7 @@ from pages.kit.lesson.library import Library, Place, places_of
 from pages.kit.lesson.panel import go
 from pages.kit.lesson.prediction import answer_at, truth_is_out
 from pages.kit.look.presenter import projected
-from pages.kit.notice import draw_notice
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Choice, ChoiceStyle, Toggle
 
 ALL = ""
@@ -92,7 +91,7 @@ def show(controls: Controls, chapter_control: Choice[str], lessons: Library) -> 
     what = "This chapter takes" if chapter else "All chapters take"
     draw_notice(f"Predict first, then see the truth. {what} about **{count(minutes, 'minute')}**.")
     _draw_resume(places_of(chapter) if chapter else lessons.places, place)
-    with view.take_stage().container(key=_KEY, gap=None):
+    with stage().container(key=_KEY, gap=None):
         st.html(_STYLE + (_PROJECTED if projected() else ""))
         for one in lessons.chapters if name == ALL else ():
             _draw_chapter(one, lessons, place)

@@ -9,8 +9,7 @@ from kernels.train.variants import VARIANTS, Shows, Variant
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
-from pages.kit.notice import draw_notice
-from pages.kit.view import here, stage
+from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Value
 from pages.loss.charts.curves import CHANGED, Label
 from pages.loss.controls import CHANGE, HELD_OUT, PRODUCTS, SIZE

@@ -13,15 +13,13 @@ from fp8core.recipes import RECIPES
 from kernels.train.job import BF16
 from kernels.train.row import CopyStatistics, Statistics
 from kernels.train.variants import VARIANTS
-from pages.kit.chart import draw_chart, draw_clickable, room
+from pages.kit.chart import draw_chart, draw_clickable, page_ink, room
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
-from pages.kit.notice import draw_notice
-from pages.kit.shell import page_ink
 from pages.kit.tables import arrow_table, draw_rows, markdown_table
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import here, stage
+from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Place
 from pages.loss import gaps
 from pages.loss.charts.curves import OPEN, Label, Line, curves_chart, layers_chart

@@ -10,19 +10,17 @@ from kernels.layer.plan import refusal
 from kernels.measure.rows import Provenance
 from kernels.train.job import BF16, TrainJob, recipe_of
 from kernels.train.row import Speed, TrainRow
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.inert import plain
-from pages.kit.notice import draw_notice
 from pages.kit.origins import origins_words, recorded_on, row_origin
 from pages.kit.recipes import draw_recipe, draw_source, recipe_values
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import page_ink
 from pages.kit.tables import markdown_table
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import here, stage
+from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Place
 from pages.loss.charts.curves import Band, Label, Line, curves_chart
 from pages.loss.controls import HEAD, HELD_OUT, LAST_BF16, PLAIN, SIZE, TRAINING

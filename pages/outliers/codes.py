@@ -9,11 +9,11 @@ from typing import Any
 import streamlit as st
 
 from fp8core.formats import Format
+from pages.kit.chart import page_ink
 from pages.kit.charts.words import short, span, stored_tile
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
-from pages.kit.shell import page_ink
 from pages.kit.stage.stage import Stage
 from pages.kit.tables import EMPTY, grid
 from pages.outliers.controls import NUMBERS

@@ -17,9 +17,8 @@ from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
-from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import OWN, SEED
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Place, Whole, reported
 from pages.outliers.controls import (
     DATA,

@@ -5,18 +5,16 @@ import streamlit as st
 from fp8core.experiments.rounded_checkpoint import CHECKPOINT, CheckpointError, Reading, stored_as
 from fp8core.experiments.two_readers import Disagreement, copies, weight_readers
 from fp8core.recipes.keys import recipe_of_key
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.bars import Part, grouped, stacked
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice, notices_wait
-from pages.kit.shell import page_ink
 from pages.kit.tables import markdown_table
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here, notices_wait
 from pages.outliers.controls import READERS_FORMAT, READERS_SCALE, READING
 from pages.outliers.data import BARE_TILES, THIRD, bare_operands, bare_readers, checkpoint, recipe_readers
 from pages.outliers.subject import percent, price, recipes, weights

@@ -19,17 +19,15 @@ from fp8core.quantize import quantized_values
 from fp8core.reflections import draw_reflections
 from fp8core.rotations import RotationKind, hadamard, random_signs
 from fp8core.tiles import WHOLE, TileGrid
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.chart_slider import chart_with_slider
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, arrow
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import page_ink
 from pages.kit.stage.hand import Hand
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here
 from pages.rotations.charts.vectors import ENTRIES, OUTLIER, POSITIONS, Entries, histograms, vector_picture
 from pages.rotations.charts.vectors import MAGNITUDE as SLIDER
 from pages.rotations.controls import COUNT, MAGNITUDE, REST, SIZE, draw_cases, draw_rotation

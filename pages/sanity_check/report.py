@@ -14,13 +14,12 @@ from kernels.check.render import fact_cells, markdown
 from kernels.check.report import SHARE_OF_COPY, Ability, CheckJob, Group, Line, Report, Verdict, document
 from kernels.check.run import WAITING
 from kernels.check.steps import check_steps
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, page_ink
 from pages.kit.charts.bars import Part, grouped
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
-from pages.kit.shell import page_ink
 from pages.kit.tables import markdown_table
 from pages.kit.view import here
 from pages.kit.widgets import Place

@@ -17,18 +17,16 @@ from fp8core.experiments.amax_series import (
 from fp8core.experiments.delayed_scaling import DelayedRun, run_current, run_delayed
 from fp8core.formats import FORMATS
 from fp8core.inputs.recorded import has_amax
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, page_ink
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
-from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import page_ink
 from pages.kit.tables import EMPTY, markdown_table
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Choice, ChoiceStyle, Whole
 from pages.scaling.charts.delayed import delayed_chart
 from pages.scaling.window import BYTES, RESULTS

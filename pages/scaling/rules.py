@@ -16,20 +16,18 @@ from fp8core.inputs import InputKind, log_uniform_blocks
 from fp8core.quantize import values_under
 from fp8core.scales import E8M0_EVEN, E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE, ScaleRule, saturated_share
 from fp8core.tiles import TileGrid
-from pages.kit.chart import room
+from pages.kit.chart import page_ink, room
 from pages.kit.chart_slider import chart_with_slider
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Columns, Filled, arrow
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice
 from pages.kit.scale_rules import recipe_rules, scale_rules
 from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_element
-from pages.kit.shell import page_ink
 from pages.kit.stage.hand import Hand
 from pages.kit.tables import markdown_table
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Choice, ChoiceStyle, Number
 from pages.scaling.charts.rules import AMAX, AROUND, BLOCK, RAILS, SLIDER, row_name, rules_chart
 from pages.scaling.window import BYTES, RESULTS, ROLE, draw_role, numbers, percent

@@ -29,9 +29,8 @@ from fp8core.recipes import RECIPES, MatmulSpec
 from pages.kit.chart import room
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls, link_params
-from pages.kit.notice import draw_notice
 from pages.kit.stage.window import HANDLE, HIGH, PER_POWER, STEPS, WINDOW, frames, pull_of, span
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
 
 SCALES = Choice(

@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import Recipe
 from fp8core.tiles import WHOLE
-from pages.kit.chart import draw_clickable, room
+from pages.kit.chart import draw_clickable, page_ink, room
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice
 from pages.kit.recipes import by_family
 from pages.kit.shared_controls import INPUT, SEED
-from pages.kit.shell import page_ink
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here
 from pages.tile_layouts.charts.overview import OPEN, overview
 from pages.tile_layouts.charts.scene import overview_scenes
 from pages.tile_layouts.facts import EACH, FAMILY

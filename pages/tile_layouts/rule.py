@@ -11,15 +11,13 @@ from fp8core.quantize import RANDOM_BITS, ROTATED, quantize
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, Extent, TileShape
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice
 from pages.kit.scale_rules import recipe_rules, scale_rules
 from pages.kit.shared_controls import INPUT, MATMUL, SEED
-from pages.kit.shell import page_ink
-from pages.kit.view import here, know
+from pages.kit.view import draw_notice, here
 from pages.tile_layouts.charts.rule import RuleScene, off_text, rule_chart
 from pages.tile_layouts.facts import A_K, LARGEST_EXTENT, RULE_CONTROLS, SUMMED, extent_of
 
@@ -134,6 +132,6 @@ codes of 0 there: times their scale they are NaN all the same.
 
 
 def exact_rules() -> None:
-    know().markdown(_QUANTIZED.format(bits=RANDOM_BITS, rotated=ROTATED.name))
-    know().markdown(scale_rules())
-    know().markdown(f"**Rules that go further, and the recipes that have them**\n\n{recipe_rules()}")
+    here().know.markdown(_QUANTIZED.format(bits=RANDOM_BITS, rotated=ROTATED.name))
+    here().know.markdown(scale_rules())
+    here().know.markdown(f"**Rules that go further, and the recipes that have them**\n\n{recipe_rules()}")

@@ -8,20 +8,18 @@ from functools import lru_cache
 from fp8core.formats import FORMATS
 from fp8core.linear import LayerShape, LayerTensor
 from kernels.measure.peak_rates import PeakRates, Rate
-from pages.kit.chart import room
+from pages.kit.chart import page_ink, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count, duration, short
 from pages.kit.controls import Controls
 from pages.kit.look.presenter import projected
-from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.shared_controls import GPU, card
-from pages.kit.shell import page_ink
 from pages.kit.stage.hand import Hand
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here, notices_wait
 from pages.kit.widgets import Value
 from pages.why_fp8.charts.sliders import TOKENS as SLIDER
 from pages.why_fp8.charts.sliders import limits_chart

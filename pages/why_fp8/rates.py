@@ -1,16 +1,14 @@
 """Section "Peak rates": the highest rates of each generation's tensor cores, by format."""
 
 from kernels.measure.peak_rates import PEAK_RATES, PeakRates, Rate
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice
-from pages.kit.shell import page_ink
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Choice
 from pages.why_fp8.charts.rows import MEMORY, rates_chart
 from pages.why_fp8.sourced import draw_sources

@@ -1,11 +1,9 @@
 """Section "What is scaled": a transformer's parts by format, and the share of the work in fp8."""
 
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice
-from pages.kit.shell import page_ink
 from pages.kit.terms.explain import draw_text
-from pages.kit.view import here
+from pages.kit.view import draw_notice, here
 from pages.why_fp8.charts.rows import block
 from pages.why_fp8.controls import CONTEXT, MODEL, context_of, model_of
 from pages.why_fp8.sourced import Model, draw_sources, links, sourced

@@ -13,7 +13,7 @@ from pages.kit.classroom.answers import POLL_S
 from pages.kit.classroom.shared import Lead, shared, visitor
 from pages.kit.classroom.store import store
 from pages.kit.lesson.library import library
-from pages.kit.notice import HIDDEN_KEY
+from pages.kit.view import HIDDEN_KEY
 
 OWN_PAGE = "classroom"  # the teacher's view: no class is led there
 _KEY = "_following"

@@ -25,7 +25,7 @@ from pages.kit.in_code.texts import (
 )
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN, RECIPE
-from pages.kit.view import know
+from pages.kit.view import here
 
 TITLE = "In code"
 DESIGN_KEY = "design_from"  # the key of the control that says with which recipe a design begins
@@ -46,7 +46,7 @@ def draw_in_code(page: str) -> None:
         by_library.setdefault(text.library, []).append(text)
     if not by_library:
         return
-    with know().expander(TITLE, icon=":material/code:"):
+    with here().know.expander(TITLE, icon=":material/code:"):
         for tab, (library, own) in zip(st.tabs(list(by_library)), by_library.items(), strict=True):
             if library in tables:
                 tab.markdown(tables[library])

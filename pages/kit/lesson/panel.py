@@ -18,8 +18,8 @@ from pages.kit.lesson.facts import facts_of, filled
 from pages.kit.lesson.library import Library, Place, library
 from pages.kit.lesson.prediction import Standing, draw_prediction, standing, truth_is_out
 from pages.kit.look import presenter
-from pages.kit.notice import HIDDEN_KEY
 from pages.kit.terms.explain import draw_text
+from pages.kit.view import HIDDEN_KEY
 
 LESSON = "lesson"
 OVERVIEW = "pages/lesson.py"

@@ -18,7 +18,7 @@ from typing import Any
 import streamlit as st
 
 from kernels.paths import TOP
-from pages.kit.view import current, know
+from pages.kit.view import here
 from pages.kit.widgets import Place
 
 GLOSSARY = TOP / "assets/glossary.toml"
@@ -149,11 +149,10 @@ MOST = 8
 
 
 def draw_words(page: str) -> None:
-    view = current()
-    words = words_of(page, view.first_read if view else (), st.session_state)
+    words = words_of(page, here().first_read, st.session_state)
     if words and page != PAGE:
         row = ", ".join(map(link, words))
-        know().html(f'<p class="fp8-words"><b>Words on this page:</b> {row}</p>')
+        here().know.html(f'<p class="fp8-words"><b>Words on this page:</b> {row}</p>')
 
 
 def words_of(page: str, first_read: Iterable[str], values: Mapping[str, Any]) -> list[Term]:

@@ -1,9 +1,6 @@
 """What a section draws finds its place, in whichever order it is drawn."""
 
-import pytest
 from streamlit.testing.v1 import AppTest
-
-from pages.kit.view import here
 
 
 def drawing() -> None:
@@ -12,8 +9,7 @@ def drawing() -> None:
 
     from pages.kit.chart import draw_chart
     from pages.kit.controls import Controls
-    from pages.kit.notice import draw_notice
-    from pages.kit.view import here, open_view
+    from pages.kit.view import draw_notice, here, open_view
     from pages.kit.widgets import Choice
 
     show = Choice(key="show", label="Show", options={"a": "A", "b": "B"}, default="a")
@@ -51,8 +47,3 @@ def test_each_part_of_a_page_has_its_place():
     texts = ["Why?", "it is **0**.", "Show", "Main", "a table", "and so on", "Field", "a source"]
     assert [word for word in order if word in texts] == texts
     assert [one.label for one in at.expander] == ["More controls", "How we know"]
-
-
-def test_a_page_without_a_view_says_so():
-    with pytest.raises(RuntimeError, match="open_view"):
-        here()

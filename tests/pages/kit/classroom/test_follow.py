@@ -5,7 +5,7 @@ import streamlit as st
 
 from pages.kit.classroom import follow
 from pages.kit.classroom.shared import Lead
-from pages.kit.notice import HIDDEN_KEY
+from pages.kit.view import HIDDEN_KEY
 
 
 @pytest.fixture

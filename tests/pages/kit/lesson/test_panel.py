@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from pages.kit.lesson import prediction
 from pages.kit.lesson.facts import facts_of
 from pages.kit.lesson.library import library
-from pages.kit.notice import WAITING
+from pages.kit.view import WAITING
 
 PLACES = library().places
 FIRST = {"scaling": "window", "scaling_input": "gaussian", "lesson": "scaling.1"}
