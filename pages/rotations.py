@@ -28,7 +28,7 @@ from pages.rotations.controls import (
     TILE,
 )
 
-SECTIONS = {"vector": vectors.show_one, "many": vectors.show_many, "error": error.show}
+SECTIONS = {"vector": vectors, "error": error}
 INTRODUCTION = (
     "The largest element of a tile sets the scale for all elements of the tile. So one **outlier** pushes "
     "all others toward zero, where a format of few bits has few values. A **rotation** replaces every "
@@ -66,14 +66,10 @@ controls.toolbar(st.sidebar)
 with view.below:
     draw_text(INTRODUCTION, view.know)
     section = controls.draw(SHOW, view.sections)
-    controls.draw(SIZE, view.control if section == "many" else None)
-    for control in (REST, COUNT, SEED):
-        controls.draw(control)
-    if section != "many":
-        for control in (FORMAT, TILE, SCALE):
-            if control is not TILE or controls.value(SIZE) != SIZE.default:
-                controls.draw(control)
-    SECTIONS[section](controls)
+    for control in (SIZE, REST, COUNT, SEED, FORMAT, TILE, SCALE):
+        if control is not TILE or controls.value(SIZE) != SIZE.default:
+            controls.draw(control)
+    SECTIONS[section].show(controls)
     if Rest[controls.value(REST).upper()] in REAL_RESTS:
         view.know.caption(source_of_seed(controls.value(SEED)))
     view.know.markdown(RULES)

@@ -1,4 +1,4 @@
-"""Vectors with a few outliers, and the exact distribution of their entries after a rotation.
+"""Vectors with a few outliers.
 
 x = rest + magnitude · outliers. The rest has variance 1, or is zero; at the outliers, near ±1, it is 0. The
 magnitude is in standard deviations of the rest.
@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fp8core.checks import whole
 from fp8core.inputs.recorded import LAYERS, has_tensors, layer_of_seed, stretch
 from fp8core.linear import LayerTensor
-from fp8core.rotations import sphere_entry_density
 
 _TAIL_FREEDOM = 4
-_QUADRATURE = 800
 
 
 class Rest(Enum):
@@ -100,47 +98,3 @@ def _rest(rest: Rest, shape: tuple[int, int], rng: np.random.Generator) -> NDArr
         case Rest.HEAVY_TAIL:
             return rng.standard_t(_TAIL_FREEDOM, shape) / math.sqrt(_TAIL_FREEDOM / (_TAIL_FREEDOM - 2))
     raise ValueError(f"the rest is a law, got {rest}")
-
-
-def hadamard_density(y: ArrayLike, size: int, magnitude: float, outliers: int) -> NDArray[np.float64]:
-    """Density at y of an entry after a Hadamard rotation, rest Gaussian, outliers of random sign.
-
-    Outliers add a binomial multiple of magnitude/sqrt(size), the rest a Gaussian of variance 1 -
-    outliers/size. Raises ValueError for outliers outside 0..size-1.
-    """
-    if not 0 <= whole("the number of outliers", outliers) < size:
-        raise ValueError(f"a Gaussian rest needs from 0 to {size - 1} outliers of {size}, got {outliers}")
-    y = np.asarray(y, np.float64)
-    spread = math.sqrt(1 - outliers / size)
-    density = np.zeros(y.shape)
-    for plus in range(outliers + 1):
-        share = math.comb(outliers, plus) / 2**outliers
-        density += share * _gaussian(y - magnitude * (2 * plus - outliers) / math.sqrt(size), spread)
-    return density
-
-
-def orthogonal_density(y: ArrayLike, size: int, magnitude: float) -> NDArray[np.float64]:
-    """Density at y of an entry after a uniformly random rotation: one outlier, rest Gaussian.
-
-    The outlier's share t has `sphere_entry_density`; the rest adds a Gaussian of variance 1 - t². The
-    integral over t = cos(angle) is a midpoint sum.
-    """
-    y = np.asarray(y, np.float64)[..., None]
-    angle = (np.arange(_QUADRATURE) + 0.5) * math.pi / _QUADRATURE
-    t = np.cos(angle)
-    weight = sphere_entry_density(t, size) * np.sin(angle) * math.pi / _QUADRATURE
-    return (weight * _gaussian(y - magnitude * t, np.sin(angle))).sum(axis=-1)
-
-
-def lone_outlier_density(y: ArrayLike, size: int, magnitude: float, outliers: int) -> NDArray[np.float64]:
-    """Density at y of an entry after a uniformly random rotation, rest zero.
-
-    It is `sphere_entry_density`, stretched to the length magnitude · sqrt(outliers).
-    """
-    length = magnitude * math.sqrt(outliers)
-    return sphere_entry_density(np.asarray(y, np.float64) / length, size) / length
-
-
-def _gaussian(y: NDArray[np.float64], spread: ArrayLike) -> NDArray[np.float64]:
-    spread = np.asarray(spread, np.float64)
-    return np.exp(-((y / spread) ** 2) / 2) / (spread * math.sqrt(2 * math.pi))

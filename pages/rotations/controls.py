@@ -15,9 +15,9 @@ SIZES = tuple(16 << i for i in range(7))
 SHOW = Choice(
     key="rotations_show",
     label="Show",
-    options={"vector": "One vector", "many": "Many vectors", "error": "Error"},
+    options={"vector": "One vector", "error": "Error"},
     default="vector",
-    moved={"bf16": "error"},
+    moved={"many": "vector", "bf16": "error"},
 )
 VECTORS, PRODUCT = "vectors", "product"
 ERROR_OF = Choice(

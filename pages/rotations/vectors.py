@@ -1,36 +1,25 @@
-"""Sections "One vector" and "Many vectors": entries before a rotation and after it."""
+"""Section "One vector": entries before a rotation and after it."""
 
 import math
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import streamlit as st
 from numpy.typing import NDArray
 
-from fp8core.experiments.outliers import (
-    Rest,
-    draw_outlier_vectors,
-    hadamard_density,
-    lone_outlier_density,
-    orthogonal_density,
-)
 from fp8core.quantize import quantized_values
-from fp8core.reflections import draw_reflections
-from fp8core.rotations import RotationKind, hadamard, random_signs
+from fp8core.rotations import RotationKind
 from fp8core.tiles import WHOLE, TileGrid
-from pages.kit.chart import draw_chart, page_ink, room
+from pages.kit.chart import page_ink, room
 from pages.kit.chart_slider import chart_with_slider
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, arrow
-from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
-from pages.kit.shared_controls import SEED
 from pages.kit.stage.hand import Hand
 from pages.kit.view import draw_notice, here
-from pages.rotations.charts.vectors import ENTRIES, OUTLIER, POSITIONS, Entries, histograms, vector_picture
+from pages.rotations.charts.vectors import ENTRIES, OUTLIER, POSITIONS, vector_picture
 from pages.rotations.charts.vectors import MAGNITUDE as SLIDER
-from pages.rotations.controls import COUNT, MAGNITUDE, REST, SIZE, draw_cases, draw_rotation
+from pages.rotations.controls import MAGNITUDE, draw_cases, draw_rotation
 from pages.rotations.facts import FEW, RESULTS, Setting, change, errors_at, of_format, setting_of
 
 LOWEST, HIGHEST = 2.0**-6, 2.0**-3  # limits of the axis' start
@@ -130,7 +119,7 @@ def words(setting: Setting) -> dict[str, str]:
     }
 
 
-def show_one(controls: Controls) -> None:
+def show(controls: Controls) -> None:
     draw_cases(controls)
     draw_rotation(controls)
     setting, magnitude = setting_of(controls.value), controls.value(MAGNITUDE)
@@ -161,81 +150,4 @@ def show_one(controls: Controls) -> None:
         "Both panels have one axis. Blue: from the largest value of the format, times the tile's scale, down "
         f"to what rounds to zero: at most half its smallest value, {setting.spec().format.min_subnormal:g}, "
         "times the scale. The paler part has fewer bits. A number smaller than the axis lies at its foot."
-    )
-
-
-KINDS = (RotationKind.SIGNED_HADAMARD, RotationKind.ORTHOGONAL)
-TITLES = ("Before", "After Hadamard with random signs", "After random rotations")
-_ELEMENTS = 1 << 16
-_MOST_TURNS = 64
-_POINTS, _ENDS = 101, 4
-
-
-@st.cache_resource(max_entries=FEW, show_spinner=False)
-def linear_parts(size: int, rest: str, outliers: int, seed: int) -> tuple[NDArray[np.float64], ...]:
-    """float64[2, entries]: rest and outliers of many vectors, as they are and rotated by each of KINDS.
-
-    Small rotations are drawn many times: a large one is a large sample by itself.
-    """
-    turns = max(1, min(_MOST_TURNS, _ELEMENTS // size**2))
-    vectors = draw_outlier_vectors(Rest[rest.upper()], (_ELEMENTS // size, size), outliers, seed)
-    groups = np.stack([vectors.rest, vectors.outliers]).reshape(2, turns, -1, size)
-    signs = random_signs(turns * size, seed).reshape(turns, 1, size)
-    spread = hadamard(groups * signs, size)
-    rotated = draw_reflections(size, seed, (turns,)).apply(groups)
-    return tuple(part.reshape(2, -1) for part in (groups, spread, rotated))
-
-
-def density(
-    kind: RotationKind, rest: Rest, at: NDArray[np.float64], size: int, magnitude: float, outliers: int
-) -> NDArray[np.float64] | None:
-    """The exact density of the entries; None without a formula."""
-    if kind is RotationKind.ORTHOGONAL and rest is Rest.ZERO:
-        return lone_outlier_density(at, size, magnitude, outliers)
-    if kind is RotationKind.ORTHOGONAL and rest is Rest.GAUSSIAN and outliers == 1:
-        return orthogonal_density(at, size, magnitude)
-    if kind is RotationKind.SIGNED_HADAMARD and rest is Rest.GAUSSIAN:
-        return hadamard_density(at, size, magnitude, outliers)
-    return None
-
-
-def panels(
-    size: int, rest: str, outliers: int, seed: int, magnitude: int, reach: float
-) -> dict[str, Entries]:
-    at = np.linspace(0.0, reach, _POINTS)[:-_ENDS]
-    densities = (None, *(density(kind, Rest[rest.upper()], at, size, magnitude, outliers) for kind in KINDS))
-    return {
-        title: Entries(values=rest_part + magnitude * outlier_part, at=at, density=line)
-        for title, (rest_part, outlier_part), line in zip(
-            TITLES, linear_parts(size, rest, outliers, seed), densities, strict=True
-        )
-    }
-
-
-def show_many(controls: Controls) -> None:
-    magnitude = controls.draw(MAGNITUDE)
-    size, outliers = int(controls.value(SIZE)), controls.value(COUNT)
-    rest, seed = controls.value(REST), controls.value(SEED)
-    share = magnitude / math.sqrt(size)
-    draw_notice(
-        f"The {outliers} outliers of {magnitude} add up with random signs: under Hadamard "
-        f"**in steps of {short(2 * share, 3)}.**"
-        if outliers > 1
-        else f"Hadamard shares an outlier of {magnitude} out equally: "
-        f"**±{short(share, 3)} in each of {size:,} numbers.**"
-    )
-    # Past the outliers, and past any sum that a rotation can make.
-    alone = Rest[rest.upper()] is Rest.ZERO
-    reach = 1.1 * magnitude * math.sqrt(outliers) if alone else magnitude + 4.0
-    draw_chart(
-        histograms(panels(size, rest, outliers, seed, magnitude, reach), reach, page_ink()),
-        key="rotations_histograms",
-        alt=f"Histograms of the entries of vectors of {size} with {count(outliers, 'outlier')} of "
-        f"magnitude {magnitude}: before, after a Hadamard transform, after random rotations.",
-    )
-    here().know.markdown(
-        f"Under random rotations the outliers' share of an entry follows a Beta distribution of standard "
-        f"deviation {short(magnitude * math.sqrt(outliers / size), 3)}. Bars: {_ELEMENTS:,} entries, each "
-        "vector with its outliers in other places. Line: the exact density, where there is a formula (the "
-        "rest Gaussian, or zero under random rotations). Point at a bar for its share."
     )

@@ -50,14 +50,6 @@ INSERT OR IGNORE INTO votes SELECT {_NOW}, ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXIS
     SELECT 1 FROM rounds WHERE class = {_NOW} AND step = ?1 AND (is_revealed OR number <> ?2))
 """
 _EVERY_TABLE = ("classes", "members", "places", "rounds", "votes")
-# A file of an earlier version, before there were rounds: its answers belong to no class.
-_FROM_BEFORE = """
-BEGIN IMMEDIATE;
-INSERT OR IGNORE INTO members SELECT 0, visitor, number FROM students;
-INSERT OR IGNORE INTO votes SELECT 0, step, 1, visitor, answer, is_right, time FROM answers;
-DROP TABLE answers; DROP TABLE students; DROP TABLE flags;
-COMMIT;
-"""
 _MAKING = threading.Lock()
 
 
@@ -283,8 +275,6 @@ def _opened(path: Path | str) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.executescript(_TABLES)
-        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'answers'").fetchone():
-            connection.executescript(_FROM_BEFORE)
         # An unwritable file is opened without a word: a change to no row tells.
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("DELETE FROM classes WHERE number IS NULL")

@@ -5,20 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from fp8core.experiments.outliers import Rest, hadamard_density
 from fp8core.formats import FORMATS
 from fp8core.recipes import OperandSpec
-from fp8core.rotations import RotationKind
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import TileShape
 from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
 from pages.rotations.charts import vectors
 from pages.rotations.charts.curves import CROSSINGS, KINDS, NOW, WITH, WITHOUT, Curve, curves_chart
-from pages.rotations.charts.vectors import Entries
 from pages.rotations.controls import LINE, WHOLE_VECTOR
 from pages.rotations.facts import Setting
-from pages.rotations.vectors import density, linear_parts, picture
+from pages.rotations.vectors import picture
 from tests.pages.specs import dataset, in_rows
 
 
@@ -81,30 +78,6 @@ def test_the_browsers_scale_is_the_quantizers(rule, name) -> None:
     np.testing.assert_allclose(value, spec.scale_rule.scale(amax, spec.format), rtol=1e-6)
 
 
-def test_histogram_bars_hold_every_entry_and_have_the_area_of_their_share() -> None:
-    values = np.random.default_rng(0).uniform(-4, 4, 10_000)
-    bars = vectors.bar_columns(Entries(values=values, at=values[:2], density=None), 5.0)
-    widths = np.subtract(bars["to"], bars["from"])
-    assert sum(bars["share"]) == pytest.approx(1)
-    np.testing.assert_allclose(bars["density"] * widths, bars["share"], rtol=1e-2)
-
-
-def test_histograms_have_a_line_only_where_a_density_is_known() -> None:
-    at = np.linspace(0, 5, 6)
-    panels = {
-        "A": Entries(values=at, at=at, density=None),
-        "B": Entries(values=at, at=at, density=hadamard_density(at, 16, 4, 1)),
-    }
-    chart = vectors.histograms(panels, 6.0, LIGHT)
-    low, high = chart["vconcat"][0]["layer"][0]["encoding"]["x"]["scale"]["domain"]
-    assert low < -6.0 < 6.0 < high, "room for half a label at either end"
-    assert names(chart) == set(chart["datasets"]) == {"bars0", "bars1", "line0", "line1"}
-    assert dataset(chart, "line0") == {"from": [], "density": []}
-    line = dataset(chart, "line1")
-    assert line["from"] == np.linspace(-5, 5, 11).tolist()
-    np.testing.assert_allclose(line["density"], hadamard_density(line["from"], 16, 4, 1), rtol=1e-12)
-
-
 @pytest.mark.parametrize("kind", KINDS, ids=" ".join)
 def test_curves_ask_for_the_data_they_get(kind) -> None:
     panels = {name: Curve([1, 2], [2, 1], [1.5]) for name in kind}
@@ -116,27 +89,6 @@ def test_curves_ask_for_the_data_they_get(kind) -> None:
     assert dataset(chart, NOW) == {"magnitude": [2.0]}
     axes = [panel["layer"][0]["encoding"]["x"]["axis"] for panel in chart["vconcat"]]
     assert [axis is not None for axis in axes] == [False] * (len(kind) - 1) + [True]
-
-
-def test_a_density_is_drawn_where_a_formula_is_known_and_is_that_of_the_drawn_entries() -> None:
-    at = np.linspace(0.05, 3.0, 400)
-    kinds = {
-        (kind, rest)
-        for kind in RotationKind
-        for rest in Rest
-        if density(kind, rest, at, 16, 4.0, 1) is not None
-    }
-    assert kinds == {
-        (RotationKind.ORTHOGONAL, Rest.ZERO),
-        (RotationKind.ORTHOGONAL, Rest.GAUSSIAN),
-        (RotationKind.SIGNED_HADAMARD, Rest.GAUSSIAN),
-    }
-    _, spread, rotated = linear_parts(16, "gaussian", 1, 0)
-    for parts, kind in ((spread, RotationKind.SIGNED_HADAMARD), (rotated, RotationKind.ORTHOGONAL)):
-        entries = np.abs(parts[0] + 4.0 * parts[1])
-        share = np.mean((entries > at[0]) & (entries < at[-1]))
-        line = density(kind, Rest.GAUSSIAN, at, 16, 4.0, 1)
-        assert 2 * np.trapezoid(line, at) == pytest.approx(share, rel=0.02)
 
 
 ALONE = {"rotations_size": "256", "rotations_rest": "zero", "rotations_magnitude": 32}

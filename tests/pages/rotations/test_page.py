@@ -85,11 +85,6 @@ def test_an_effect_in_words() -> None:
     assert change(5e-16, 1.2e-15) == "zero both ways", "an error of fp32 alone"
 
 
-def test_hadamard_moves_one_outlier_to_magnitude_over_root_size(open_app) -> None:
-    at = open_app(PAGE, rotations_show="many", rotations_magnitude="24", rotations_size="64")
-    assert "**±3 in each of 64 numbers.**" in notice(at)
-
-
 def test_the_error_notice_tells_both_truths(open_app) -> None:
     at = open_app(PAGE, rotations_show="error", rotations_magnitude="32")
     assert re.search(r"the error \*\*[\d.]+ times larger.* Zeros go from 7\d% to 0%", notice(at))

@@ -129,23 +129,6 @@ def test_outside_of_a_class_nothing_is_revealed(classes):
     assert classes.round_of("scaling.2") == Round()
 
 
-def test_a_file_from_before_there_were_rounds_keeps_its_answers(path):
-    old = sqlite3.connect(path)
-    old.executescript(
-        "CREATE TABLE students (number INTEGER PRIMARY KEY, visitor TEXT NOT NULL UNIQUE);"
-        "CREATE TABLE answers (step TEXT, visitor TEXT, answer TEXT, is_right INTEGER, time REAL);"
-        "CREATE TABLE flags (name TEXT PRIMARY KEY);"
-        f"INSERT INTO students VALUES (7, '{ANN}');"
-        f"INSERT INTO answers VALUES ('scaling.2', '{ANN}', 'few', 1, 5.0);"
-    )
-    old.close()
-    for _ in "twice":
-        classes = Store(path)
-        (one,) = classes.answers()
-        assert (one.student, one.answer, one.round, classes.trouble) == (7, "few", 1, None)
-        classes.close()
-
-
 def test_thirty_students_at_once_lose_nothing(classes):
     def answer(number: int) -> None:
         visitor = f"{number:032x}"
