@@ -56,9 +56,7 @@ def band(group: Group, loss: str) -> Band:
     )
 
 
-def line(
-    run: Run, group: Group, loss: str, *, recipe: str = "", is_quiet: bool = False, opens: str = ""
-) -> Line:
+def line(run: Run, group: Group, loss: str, *, recipe: str = "", is_quiet: bool = False) -> Line:
     """A run above bf16: above the runs' mean on held-out files, above the same seed's run on batches."""
     twin = [one for one in group.bf16 if one.row.job.seed == run.row.job.seed and loss != HELD_OUT]
     above = _percent(points(run.row, loss), _mean([points(one.row, loss) for one in twin or group.bf16]))
@@ -71,7 +69,6 @@ def line(
         failure=run.row.failure,
         is_here=run.is_here,
         is_quiet=is_quiet,
-        opens=opens,
     )
 
 
@@ -84,7 +81,6 @@ def mean_line(lines: Sequence[Line]) -> Line:
         failure="",
         is_here=False,
         is_mean=True,
-        opens=lines[0].opens.split(".")[0],
     )
 
 
