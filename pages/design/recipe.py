@@ -195,7 +195,7 @@ ONE_TILE: Plain = {
 }
 FIELD_KEY = "_design_field"
 # Lists under the sketch; the further ones stand under "More controls".
-_MAIN = 5
+_MAIN = 6
 
 
 def draw_editor(controls: Controls, draft: Draft) -> None:
