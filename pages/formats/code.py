@@ -148,7 +148,7 @@ def show(controls: Controls) -> None:
     words.html(_becomes(current, page_ink()))
     _bits(controls, current, bits)
     _line(controls, current, picture)
-    _table(controls, current)
+    _table(controls, current, st if projected() else picture)
     view.know.markdown(
         "On the number line, every real in the blue bar becomes this code. A square bracket's end belongs to "
         "it, a round one's does not."
@@ -267,17 +267,17 @@ def _line(controls: Controls, current: Current, place: Place) -> None:
         )
 
 
-def _table(controls: Controls, current: Current) -> None:
+def _table(controls: Controls, current: Current, place: Place) -> None:
     bits = current.format.bits
     if bits > charts.LARGEST:
         here().know.markdown(
             f"{1 << bits:,} codes are too many for a table. Formats of up to {charts.LARGEST} bits have one."
         )
         return
-    st.header(f"All {1 << bits} codes")
+    place.header(f"All {1 << bits} codes")
     draw_clickable(
         charts.code_table(current.format, current.code, page_ink()),
-        place=st.container(),
+        place=place,
         key=f"formats_table_{current.format.name}",
         parameter=charts.PICK,
         on_click=lambda mark: _show_code(controls, current, int(mark["code"])),
