@@ -12,7 +12,6 @@ from pages.accumulation import units as accumulation_units
 from pages.accumulation.facts import CONTROLS, SHOW
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 
 SECTIONS = {
@@ -37,5 +36,5 @@ controls = Controls(*CONTROLS)
 controls.toolbar(st.sidebar)
 with view.below:
     SECTIONS[controls.draw(SHOW, view.sections)].show(controls)
-draw_text(IDEA, view.know)
+view.know.markdown(IDEA)
 view.know.caption(SOURCES)

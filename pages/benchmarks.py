@@ -15,7 +15,6 @@ from pages.kit.controls import Controls
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import draw_downloads
 from pages.kit.shell import guard
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 
 SECTIONS = {
@@ -43,7 +42,7 @@ with view.below:
     section = SECTIONS[controls.draw(SHOW, view.sections)]
     gpu = controls.draw(of_gpu) if len(of_gpu.options) > 1 else controls.value(of_gpu)
     section.show(controls, gpu)
-draw_text(IDEA, view.know)
+view.know.markdown(IDEA)
 if every := data.every_result(gpu):
     view.know.caption(SOURCES)
     with view.know:

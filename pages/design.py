@@ -15,18 +15,16 @@ from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN
 from pages.kit.shell import guard
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view, stage
 
 guard()
 view = open_view("What would your own recipe cost, break and buy?")
 controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)
-draw_text(
+view.know.markdown(
     "A recipe says how six operands are quantized: three matmuls with two each. Begin with a published one, "
     "change what you like, and see what follows. The address holds the whole recipe. K runs across in A and "
-    "down in B. The sketch is not to scale. A line around the tiles is an outer scale.",
-    view.know,
+    "down in B. The sketch is not to scale. A line around the tiles is an outer scale."
 )
 with view.below:
     section = controls.draw(SHOW, view.sections)

@@ -11,7 +11,6 @@ from pages.formats.facts import CONTROLS, exact_rules
 from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 
 SECTIONS = {"code": code, "compare": compare, "gradients": gradients, "overflow": overflow}
@@ -28,5 +27,5 @@ controls = Controls(*CONTROLS)
 controls.toolbar(st.sidebar)
 with view.below:
     SECTIONS[controls.draw(SHOW, view.sections)].show(controls)
-draw_text(IDEA, view.know)
+view.know.markdown(IDEA)
 view.know.markdown(exact_rules())

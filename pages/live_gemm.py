@@ -14,7 +14,6 @@ from pages.kit.gemm.queue_panel import draw_queue, session, submit, workers
 from pages.kit.gemm.results import Origin, Result, draw_bad_lines, draw_downloads
 from pages.kit.recipes import draw_source, recipe_params
 from pages.kit.shell import guard
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, open_view, stage
 from pages.live_gemm.facts import CONTROLS, draw_job, small_instead
 from pages.live_gemm.result import draw_details, draw_picture, notice
@@ -58,7 +57,7 @@ with view.below:
     here = [Result(row, Origin.HERE) for row in session().rows_of(Row)]
     records = recorded(job)
     know = view.know
-    draw_text(IDEA, know)
+    know.markdown(IDEA)
     know.markdown(geometry(job))
     know.page_link(
         "pages/tile_layouts.py",

@@ -8,7 +8,6 @@ import streamlit as st
 from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 from pages.outliers import crest, lost, matmuls, weights
 from pages.outliers import map as error_map
@@ -40,7 +39,7 @@ view = open_view("Which recipe survives outliers?")
 controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)
 with view.below:
-    draw_text(INTRODUCTION, view.know)
+    view.know.markdown(INTRODUCTION)
     section = controls.draw(SHOW, view.sections)
     show = SECTIONS.get(section) or QUESTIONS[controls.draw(MORE, view.control)]
     show(controls)

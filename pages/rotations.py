@@ -11,7 +11,6 @@ from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import guard
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 from pages.rotations import error, vectors
 from pages.rotations.controls import (
@@ -64,7 +63,7 @@ view = open_view("Where do outliers go?")
 controls = Controls(*ALL_CONTROLS, opening=OPENING)
 controls.toolbar(st.sidebar)
 with view.below:
-    draw_text(INTRODUCTION, view.know)
+    view.know.markdown(INTRODUCTION)
     section = controls.draw(SHOW, view.sections)
     for control in (SIZE, REST, COUNT, SEED, FORMAT, TILE, SCALE):
         if control is not TILE or controls.value(SIZE) != SIZE.default:

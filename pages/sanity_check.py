@@ -9,7 +9,6 @@ from kernels.check.report import CheckJob, Report
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import draw_queue, session, workers
 from pages.kit.shell import guard
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, open_view, stage
 from pages.sanity_check.facts import EXTENT, NEWEST, QUICK, check_of, past_control
 from pages.sanity_check.history import history, start
@@ -84,7 +83,7 @@ with view.below:
             st.caption(BUSY)
     if check is not None and not is_running:
         draw_report(check)
-draw_text(IDEA, view.know)
+view.know.markdown(IDEA)
 if not has_gpu:
     view.know.markdown(f"{no_gpu()}, so this page cannot test FP8 on a GPU.")
 view.know.caption(TERMINAL)

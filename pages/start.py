@@ -6,7 +6,6 @@ from pages.kit.address import foreign, frame_parameters
 from pages.kit.chart import page_ink
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 from pages.start import window
 from pages.start.times import INTRODUCTION, TILES, about_times, draw_doors, layer_times
@@ -25,6 +24,6 @@ window.show(controls)
 times = layer_times()
 with view.below:
     draw_doors(times, page_ink(), window.at_full_size(controls))
-draw_text(INTRODUCTION, view.know)
+view.know.markdown(INTRODUCTION)
 view.know.markdown(window.about_numbers())
 view.know.caption(about_times(times))

@@ -8,7 +8,6 @@ import streamlit as st
 from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 from pages.stochastic_rounding import mean as stochastic_mean
 from pages.stochastic_rounding import picture as stochastic_picture
@@ -58,7 +57,7 @@ view = open_view("Can rounding noise help?")
 controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)
 with view.below:
-    draw_text(IDEA, view.know)
+    view.know.markdown(IDEA)
     SECTIONS[controls.draw(SHOW, view.sections)].show(controls)
     view.know.markdown(f"{RULE}\n{HARDWARE}")
     view.know.caption(SOURCES)

@@ -10,7 +10,6 @@ from fp8core.linear import LayerShape
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import INPUT, SEED
 from pages.kit.shell import guard
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 from pages.tile_layouts import copies as tile_copies
 from pages.tile_layouts import overview as tile_overview
@@ -38,7 +37,7 @@ guard()
 view = open_view("Which elements share one scale?")
 controls = Controls(*CONTROLS)
 controls.toolbar(st.sidebar)
-draw_text(ONE_SCALE, view.know)
+view.know.markdown(ONE_SCALE)
 with view.below:
     layer = LayerShape(*map(controls.value, LAYER_CONTROLS))
     SECTIONS[controls.draw(SHOW, view.sections)].show(controls, layer)

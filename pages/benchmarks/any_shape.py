@@ -34,7 +34,6 @@ from pages.kit.origins import RowOrigin, listed, origins_words, recorded_on, row
 from pages.kit.recipes import draw_recipe, recipe_values
 from pages.kit.shared_controls import MATMUL, RECIPE
 from pages.kit.tables import arrow_table, draw_rows
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Place
 
@@ -110,7 +109,7 @@ class RandomGemm:
 def show(controls: Controls, gpu: str) -> None:
     view, matmul = here(), controls.draw(MATMUL, here().control)
     gemms = random_gemms(gpu, matmul, controls.draw(FAMILY))
-    draw_text(IDEA, view.know)
+    view.know.markdown(IDEA)
     if gemms:
         draw_notice(notice(groups(gemms)))
         _draw(gemms, stage(), key="benchmarks_any_shape")

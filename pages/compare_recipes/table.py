@@ -29,7 +29,6 @@ from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN, SEED
 from pages.kit.stage.hand import Hand
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here
 
 _CLICK = "_differences_click"
@@ -71,7 +70,7 @@ def show(controls: Controls) -> None:
         page, values = target(click, {one.recipe.name: one for one in recipes}, controls.value(OWN))
         st.switch_page(page, query_params=link_params(**values))
     rows, columns = CORNER
-    draw_text(IDEA, view.know)
+    view.know.markdown(IDEA)
     view.know.markdown(
         "The outline in each picture holds the numbers that share their scale with the gold one. "
         f"Each picture of tiles shows {rows} rows of {columns} numbers of x, to scale. A larger tile goes on "

@@ -21,7 +21,6 @@ from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.words import count, power_of_two
 from pages.kit.controls import Controls
 from pages.kit.tables import markdown_table
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Choice, Several, Whole
 
@@ -164,7 +163,7 @@ def _draw_splits() -> None:
         key="formats_splits",
         alt=f"SQNR of each split of eight bits: {splits}",
     )
-    draw_text(splits_words(), here().know)
+    here().know.markdown(splits_words())
     here().know.caption(
         f"{SHAPE[0] * SHAPE[1]:,} seeded numbers of each kind (seed {SEED}), one exact scale for all, which "
         "puts amax on the largest value. No code is spent on infinity or NaN. SQNR counts energy: for the "

@@ -12,7 +12,6 @@ from pages.formats.controls import TITLES, draw_formats
 from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Choice, Several
 
@@ -89,7 +88,7 @@ def _draw_runs(controls: Controls) -> None:
         is_rigid=True,
         alt=f"Loss in the end over the scale of the gradients in {TITLES[name]}. {notice(runs)}",
     )
-    draw_text(INTRO, here().know)
+    here().know.markdown(INTRO)
     here().know.markdown(SETUP)
 
 

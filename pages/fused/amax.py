@@ -25,7 +25,6 @@ from pages.kit.look.presenter import projected
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import GPU, card
 from pages.kit.tables import grid
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here, notices_wait, stage
 from pages.kit.widgets import Choice
 
@@ -180,7 +179,7 @@ def show(controls: Controls) -> None:
         alt="Bytes that quantizing moves: " + "; ".join(f"{way.name} {way.label}" for way in ways),
         is_rigid=True,
     )
-    draw_text(IDEA, view.know)
+    view.know.markdown(IDEA)
     view.know.html(grid(HEAD, table_of_recipes(layer), ink, names=3, is_sticky=True))
     view.know.caption(READING)
     draw_source(recipe)

@@ -21,7 +21,6 @@ from pages.kit.in_code.source_text import Source, files, text
 from pages.kit.inert import plain
 from pages.kit.origins import RowOrigin, origins_words, recorded_on, versions_words
 from pages.kit.tables import arrow_table, draw_rows
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Choice, ChoiceStyle
 
@@ -101,7 +100,7 @@ def _sizes(rows: Iterable[QuantizerRow]) -> dict[str, str]:
 
 def show(controls: Controls, source: str, of_size: Choice) -> None:
     view, records = here(), rows.quantizers()
-    draw_text(IDEA, view.know)
+    view.know.markdown(IDEA)
     draw_left_out(records.bad)
     kernel = QuantizerKernel(controls.draw(KERNEL, view.control))
     of_gpu = records.rows.get(source) or next(iter(records.rows.values()), ())
@@ -114,10 +113,9 @@ def show(controls: Controls, source: str, of_size: Choice) -> None:
         size = controls.draw(of_size, options=_sizes(of_kernel))
         _draw_rows([row for row in of_kernel if f"{row.job.rows}x{row.job.columns}" == size])
     a, d, origin = fused_matmuls()
-    draw_text(
+    view.know.markdown(
         f"{MATMULS} Quantizing A in the matmul took **{a:.2f}** times as long, quantizing D **{d:.2f}** "
-        "times. So this program has neither.",
-        view.know,
+        "times. So this program has neither."
     )
     view.know.caption(plain(f"{origin}."))
     code = SOURCES[kernel]

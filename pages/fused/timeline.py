@@ -29,7 +29,6 @@ from pages.kit.inert import plain
 from pages.kit.recipes import draw_recipe, recipe_params, recipe_values
 from pages.kit.shared_controls import RECIPE
 from pages.kit.tables import arrow_table, draw_rows
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Choice, Place
 
@@ -97,7 +96,7 @@ def job_of(recipe: str, block: str, tokens: str) -> TimelineJob:
 
 def show(controls: Controls, source: str) -> None:
     view = here()
-    draw_text(IDEA, view.know)
+    view.know.markdown(IDEA)
     draw_left_out(rows.recorded().bad)
     draw_recipe(controls, view.control)
     block, tokens = controls.draw(BLOCK, view.control), controls.draw(TOKENS)

@@ -17,7 +17,6 @@ from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.tables import arrow_table, draw_rows, markdown_table
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Place
 from pages.loss import gaps
@@ -62,7 +61,7 @@ def show(controls: Controls) -> None:
         _draw_layers(controls, group)
         return
     recipes = controls.draw(COMPARED) or COMPARED.default
-    draw_text(IDEA, here().know)
+    here().know.markdown(IDEA)
     if group is None or len(group.bf16) < FEWEST:
         stage().info(NOTHING if group is None else FEW)
     elif loss == ENDS:

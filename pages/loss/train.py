@@ -19,7 +19,6 @@ from pages.kit.origins import origins_words, recorded_on, row_origin
 from pages.kit.recipes import draw_recipe, draw_source, recipe_values
 from pages.kit.shared_controls import SEED
 from pages.kit.tables import markdown_table
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Place
 from pages.loss.charts.curves import Band, Label, Line, curves_chart
@@ -73,7 +72,7 @@ def show(controls: Controls) -> None:
     draw_button(job_here, f"Train {title}", view.control, key="loss_train")
     if not draw_run(job_here, key="loss_train"):
         _draw_records(job, title, group)
-    draw_text(IDEA, view.know)
+    view.know.markdown(IDEA)
     view.know.markdown(CHANCE)
     with view.know:
         if speeds := speeds_of(size):

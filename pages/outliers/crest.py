@@ -21,7 +21,6 @@ from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
 from pages.kit.tables import markdown_table
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here
 from pages.outliers.charts.curves import draws_chart, has_error, shapes_chart
 from pages.outliers.controls import COUNTED, REAL, ROLE
@@ -109,7 +108,7 @@ def show_int8(controls: Controls) -> None:
     marks = {INTEGER: Mark(ink.mid, "square", (1, 0)), FLOAT: Mark(ink.text, "circle", (1, 0))}
     _draw("outliers_int8", {INTEGER: integer, FLOAT: floating}, marks)
     rows, columns = CHANNELS_SHAPE
-    draw_text(STORY, here().know)
+    here().know.markdown(STORY)
     here().know.caption(
         f"{DRAWS} draws per point, {rows} channels of {columns} elements each, one fp32 scale per channel: "
         f"the line is the mean, the bar reaches from the worst to the best. {POWERS} A weight is nearly "

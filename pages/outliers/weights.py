@@ -13,7 +13,6 @@ from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.tables import markdown_table
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here, notices_wait
 from pages.outliers.controls import READERS_FORMAT, READERS_SCALE, READING
 from pages.outliers.data import BARE_TILES, THIRD, bare_operands, bare_readers, checkpoint, recipe_readers
@@ -142,7 +141,7 @@ def show_story(controls: Controls) -> None:
         ]
         heads = ("read with", *SERIES.values(), "elements changed", "growth of a block", "bits per element")
         st.markdown(markdown_table(heads, lines))
-    draw_text(STORY, here().know)
+    here().know.markdown(STORY)
     here().know.caption(
         f"A weight of {rows:,} out × {columns:,} in, {THIRD:,} Gaussian tokens, blocks of "
         f"{CHECKPOINT.tile.mn} × {CHECKPOINT.tile.k}. A block's growth is ⟨read, checkpoint⟩ / ⟨checkpoint, "

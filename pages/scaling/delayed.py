@@ -25,7 +25,6 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shared_controls import SEED
 from pages.kit.tables import EMPTY, markdown_table
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Choice, ChoiceStyle, Whole
 from pages.scaling.charts.delayed import delayed_chart
@@ -100,7 +99,7 @@ def show(controls: Controls) -> None:
     current, delayed = strategies(series, history, margin)
     draw_notice(_notice(delayed))
     draw_chart(delayed_spec(series, history, margin, page_ink()), key="scaling_delayed", alt=_alt(delayed))
-    draw_text(INTRO, view.know)
+    view.know.markdown(INTRO)
     view.know.markdown(_table([current, delayed]))
     view.know.markdown(f"**Why people stopped.** {WHY_THEY_STOPPED}")
     view.know.markdown(RULES)

@@ -26,7 +26,6 @@ from pages.kit.scale_rules import recipe_rules, scale_rules
 from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_element
 from pages.kit.stage.hand import Hand
 from pages.kit.tables import markdown_table
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Choice, ChoiceStyle, Number
 from pages.scaling.charts.rules import AMAX, AROUND, BLOCK, RAILS, SLIDER, row_name, rules_chart
@@ -102,12 +101,11 @@ def show(controls: Controls) -> None:
         ),
     )
     most = f"{FORMATS[name].max:,.6g}"
-    draw_text(
+    view.know.markdown(
         "A block of numbers shares one scale, and the scale is stored too. In fp32 it can be "
         f"amax / {most}. **e8m0** has 8 bits and holds powers of two only, so amax / scale misses "
         f"{most}: it lands below (part of the range stays unused) or above (the block's largest number is "
-        "clipped).",
-        view.know,
+        "clipped)."
     )
     view.know.markdown(
         f"Bars: {BLOCKS:,} blocks of {size} numbers. Points: one block. The handle moves its amax through "

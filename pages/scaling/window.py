@@ -22,7 +22,6 @@ from pages.kit.charts.words import percent_text, short
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_narrow
 from pages.kit.stage.hand import Hand
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Choice, ChoiceStyle, Number
 from pages.scaling.charts.window import ALONG_CURVE, BIN, DECIBELS, NUMBERS, PICK, STEP, window_chart
@@ -92,7 +91,7 @@ def show(controls: Controls) -> None:
             notices=by_scale,
         ),
     )
-    draw_text(_range_of(name), view.know)
+    view.know.markdown(_range_of(name))
     view.know.markdown(_rules(name, kind))
     view.know.caption(SOURCE)
 

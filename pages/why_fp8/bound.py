@@ -18,7 +18,6 @@ from pages.kit.look.presenter import projected
 from pages.kit.shared_controls import GPU, card
 from pages.kit.stage.hand import Hand
 from pages.kit.tables import grid
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here, notices_wait
 from pages.kit.widgets import Value
 from pages.why_fp8.charts.sliders import TOKENS as SLIDER
@@ -113,7 +112,7 @@ def show(controls: Controls) -> None:
         ),
         hand=Hand(label="Tokens", notices=by_tokens),
     )
-    draw_text(IDEA, know)
+    know.markdown(IDEA)
     know.markdown(f"y = x · wᵀ with {layer.tokens:,} tokens, in = {layer.in_:,}, out = {layer.out:,}:")
     rows = [
         (

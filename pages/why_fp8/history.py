@@ -14,7 +14,6 @@ from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
 from pages.kit.gradients import gradients, gradients_words
 from pages.kit.tables import EMPTY, markdown_table
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here
 from pages.kit.widgets import NumberStyle, Whole
 from pages.why_fp8.charts.sliders import K as SLIDER
@@ -68,7 +67,7 @@ def show(controls: Controls) -> None:
     )
     st.header("What was trained with it")
     st.markdown(_trained_table(sourced().trained))
-    draw_text(IDEA, know)
+    know.markdown(IDEA)
     e4m3, e2m1 = curves["e4m3"], curves["e2m1"]
     know.markdown(
         f"The best scale for all of them, {power_of_two(e4m3.index(min(e4m3)))}, still loses {min(e4m3):.1%} "

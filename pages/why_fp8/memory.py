@@ -14,7 +14,6 @@ from pages.kit.controls import Controls
 from pages.kit.recipes import by_family
 from pages.kit.shared_controls import GPU, card
 from pages.kit.tables import grid
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Choice, ChoiceStyle, Value, Whole
 from pages.why_fp8.controls import CONTEXT, IN, MODEL, OUT, TOKENS, context_of, layer_of, model_of
@@ -107,7 +106,7 @@ def _show_layer(controls: Controls) -> None:
         is_rigid=True,
         alt="Memory of one linear layer: " + "; ".join(f"{line.name} {line.label}" for line in lines),
     )
-    draw_text(LAYER_IDEA, know)
+    know.markdown(LAYER_IDEA)
     layer = layer_of(settings)
     know.markdown(
         f"{count(layer.tokens, 'token')}, a weight of {layer.out:,} × {layer.in_:,}. With more tokens x "
@@ -221,7 +220,7 @@ def _show_cache(controls: Controls) -> None:
             f"{step.way}: {step.bytes / 1e9:,.1f} GB, {step.tokens_s:,.0f} tokens/s" for step in every
         ),
     )
-    draw_text(CACHE_IDEA, know)
+    know.markdown(CACHE_IDEA)
     model, gpu = model_of(settings), card(settings[GPU.key])
     know.markdown(
         f"**{model.title}**: 2 · {model.layers} layers · {model.kv_heads} KV heads · "

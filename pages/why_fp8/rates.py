@@ -7,7 +7,6 @@ from pages.kit.charts.template import Filled
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.tables import grid
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Choice
 from pages.why_fp8.charts.rows import MEMORY, rates_chart
@@ -46,7 +45,7 @@ def show(controls: Controls) -> None:
         alt="Peak rates of tensor cores. fp8 over bf16: "
         + "; ".join(f"{name} {gain:.2f}" for name, gain in zip(PEAK_RATES, ratios, strict=True) if gain),
     )
-    draw_text(IDEA, know)
+    know.markdown(IDEA)
     know.html(grid(HEAD, _table(), page_ink(), is_sticky=True))
     know.markdown(
         "Ridge: operations per byte from memory, above which the tensor cores are the limit. Rates are at "

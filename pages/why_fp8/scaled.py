@@ -2,7 +2,6 @@
 
 from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.controls import Controls
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import draw_notice, here
 from pages.why_fp8.charts.rows import block
 from pages.why_fp8.controls import CONTEXT, MODEL, context_of, model_of
@@ -40,7 +39,7 @@ def show(controls: Controls) -> None:
             for part in sourced().parts
         ),
     )
-    draw_text(IDEA, know)
+    know.markdown(IDEA)
     know.markdown("\n".join(f"- **{part.title}**, {part.format}: {part.why}" for part in sourced().parts))
     know.markdown(
         f"Work: operations of the matmuls per token of a training sequence of {model.title}, attention "

@@ -50,6 +50,15 @@ def test_each_word_has_one_mark_also_in_a_picture_and_shows_its_sentence_under_a
     tip.wait_for(state="hidden")
 
 
+def test_a_step_of_the_lesson_has_marks_of_its_own(server, open_page):
+    page = open_page(f"{server.url}/scaling?lesson=scaling.2")
+    words = marked(page, "amax")
+    page.mouse.move(words["amax"]["x"], words["amax"]["y"])
+    page.locator(".fp8-tip").wait_for()
+    panel = page.locator(".st-key-lesson_panel").bounding_box()
+    assert words["amax"]["x"] < panel["x"] + panel["width"]
+
+
 def test_keys_reach_each_word_from_the_end_of_the_page(server, open_page):
     page = open_page(f"{server.url}/scaling")
     drawn(page)

@@ -18,7 +18,6 @@ from pages.kit.lesson.facts import facts_of, filled
 from pages.kit.lesson.library import Library, Place, library
 from pages.kit.lesson.prediction import Standing, draw_prediction, standing, truth_is_out
 from pages.kit.look import presenter
-from pages.kit.terms.explain import draw_text
 from pages.kit.view import HIDDEN_KEY
 
 LESSON = "lesson"
@@ -126,7 +125,7 @@ def _draw_step(place: Place, now: Standing, is_here: bool) -> None:
     first, second = st.container(), st.container()
     # A class reads the question on the projector, and hears the rest.
     text, ask = (second, first) if presenter.projected() else (first, second)
-    draw_text(filled(step.text, settings), text)
+    text.markdown(filled(step.text, settings))
     if step.predict is not None:
         with ask:
             draw_prediction(place, step.predict, now)

@@ -1,10 +1,7 @@
-"""The glossary of `assets/glossary.toml`, and its words in a text, explained under mouse and keyboard.
+"""The glossary of `assets/glossary.toml`, and a page's row of words that lead to it.
 
-    st.markdown(explained("A **tile** shares one scale."), unsafe_allow_html=True)
-
-Each links to its entry and carries its sentence: the style sheet shows that, and a screen reader says it.
-Streamlit's Markdown takes classes and labels of HTML, and no scripts. `words.js` explains all other words of
-a page, such as in its picture.
+A link carries its sentence: the style sheet shows that, and a screen reader says it. `words.js` explains the
+words in a page's texts and pictures.
 """
 
 import re
@@ -19,7 +16,6 @@ import streamlit as st
 
 from kernels.paths import TOP
 from pages.kit.view import here
-from pages.kit.widgets import Place
 
 GLOSSARY = TOP / "assets/glossary.toml"
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
@@ -78,45 +74,11 @@ def glossary() -> Glossary:
 
 PAGE = "glossary"
 TERM = "term"  # the glossary's page, and the parameter of its address that names a term
-_PROTECTED = re.compile(
-    r"```.*?```"  # code
-    r"|(`+)(?!`).*?(?<!`)\1(?!`)"
-    r"|\$\$.*?\$\$|\$[^$\n]+\$"  # formulas
-    r"|!?\[[^\]]*\]\([^)]*\)|<a\b.*?</a>|https?://\S+"  # links
-    r"|<[^>]*>"
-    r"|:[\w/+-]+:"  # icons
-    r"|^ {0,3}(?:#|\|)[^\n]*",  # headings and tables
-    re.DOTALL | re.MULTILINE,
-)
 
 
-def draw_text(text: str, place: Place) -> None:
-    """Draw Markdown with its words explained. Text from outside must be `inert`."""
-    place.markdown(explained(text), unsafe_allow_html=True)
-
-
-@lru_cache(maxsize=512)
-def explained(text: str) -> str:
-    """Explain each term at its first place; code, formulas and links stay."""
-    slugs: set[str] = set()
-
-    def explain(word: re.Match[str]) -> str:
-        term = _terms_by_name()[word[0].casefold()]
-        if term.slug in slugs or _is_another_word(word[0]):
-            return word[0]
-        slugs.add(term.slug)
-        return link(term, word[0])
-
-    parts, at = [], 0
-    for protected in _PROTECTED.finditer(text):
-        parts += [_words().sub(explain, text[at : protected.start()]), protected[0]]
-        at = protected.end()
-    return "".join([*parts, _words().sub(explain, text[at:])])
-
-
-def link(term: Term, words: str | None = None, address: str | None = None) -> str:
-    """HTML link of a word to its entry, or to `address`, with its sentence."""
-    words, says = escape(term.term if words is None else words), escape(term.says)
+def link(term: Term, address: str | None = None) -> str:
+    """HTML link of a term to its entry, or to `address`, with its sentence."""
+    words, says = escape(term.term), escape(term.says)
     where = f'href="{PAGE}?{TERM}={term.slug}" target="_blank"' if address is None else f'href="{address}"'
     return f'<a class="fp8-term" {where} data-says="{says}" aria-label="{words}: {says}">{words}</a>'
 

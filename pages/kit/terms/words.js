@@ -1,8 +1,11 @@
 // Explains a word of the glossary where the page uses it first: a dotted line below it, and its sentence under a
-// mouse, after a tap, or by keys from a button at the page's end. Streamlit owns the page's elements, so none of them changes: a word in HTML becomes a
-// highlight of the browser's, and a picture gets a path with the lines below its words.
+// mouse, after a tap, or by keys from a button at the page's end. Streamlit owns the page's elements, so none of
+// them changes: a word in HTML becomes a highlight of the browser's, and a picture gets a path with the lines below
+// its words.
 // `TERMS`, [names, sentence] each, stands before this script.
-const SKIPPED = "a:not(.fp8-term), h1, code, pre, textarea, .katex, .handle, [data-testid=stIconMaterial]";
+/** A page, and the step of a lesson beside it. Each has a word's first use. */
+const PLACES = '[data-testid="stMain"], .st-key-lesson_panel';
+const SKIPPED = "a:not(.fp8-term), h1, .st-key-lesson_panel :is(h3, button, label), code, pre, textarea, .katex, .handle, [data-testid=stIconMaterial]";
 const PRESSED = "a, button, label, summary, [role=radio], [role=slider], [role=option], [role=button]";
 const MOVED = { subtree: true, childList: true, characterData: true, attributeFilter: ["x", "y", "transform"] };
 const REST_MS = 250, HOVER_MS = 150, FINGER = 10, BELOW = 1.5, LINE = "fp8-line";
@@ -49,9 +52,16 @@ function* texts(element) {
 }
 
 function mark() {
-    const main = document.querySelector('[data-testid="stMain"]'), seen = new Set();
     marks = [];
-    for (const text of main ? texts(main) : []) {
+    for (const place of document.querySelectorAll(PLACES)) markIn(place, new Set());
+    CSS.highlights.set("fp8-words", new Highlight(...marks.filter((one) => !one.picture).map((one) => one.range)));
+    key.hidden = !marks.length;
+    Map.groupBy(marks, (one) => one.picture).forEach((words, picture) => picture && underline(picture, words));
+    observer.takeRecords();
+}
+
+function markIn(place, seen) {
+    for (const text of texts(place)) {
         for (const word of text.data.matchAll(WORDS)) {
             const term = known.get(word[0].toLowerCase()), element = text.parentElement;
             const isAnotherWord = word[0].length === 1 && word[0] !== term[0][0]; // k is no K
@@ -66,10 +76,6 @@ function mark() {
             if (!element.closest(".fp8-term")) marks.push({ term, range, picture });
         }
     }
-    CSS.highlights.set("fp8-words", new Highlight(...marks.filter((one) => !one.picture).map((one) => one.range)));
-    key.hidden = !marks.length;
-    Map.groupBy(marks, (one) => one.picture).forEach((words, picture) => picture && underline(picture, words));
-    observer.takeRecords();
 }
 
 function boxOf({ startContainer, startOffset, endOffset }) {
