@@ -2,7 +2,8 @@
 
 A wait that ends too early, or a count reset too late, may show once in a thousand launches. Data left from
 the launch before hides it. So operands change from launch to launch, eager and in CUDA graphs, and each
-result is overwritten before the next. Importing this needs no torch.
+result is overwritten before the next. Every second GEMM has blocks that the chooser may choose for it, not
+the best: so each kernel runs on every shape that it is for. Importing this needs no torch.
 """
 
 from collections.abc import Callable
@@ -16,11 +17,13 @@ from fp8core.linear import MATMULS, LayerShape, LayerTensor
 from fp8core.recipes import RECIPES
 from kernels.check.report import Facts, Figure, Group, Line, Verdict
 from kernels.check.steps import SPEED_BYTES, Call, DistinctGemm, Step, distinct_gemms
-from kernels.device import Device, DeviceKind
+from kernels.device import Device, DeviceKind, Unsupported
 from kernels.gemm.blocks import FEW
-from kernels.gemm.plan import plan_gemm
+from kernels.gemm.choose import tries
+from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.gemm.variants import VARIANTS
 from kernels.measure.jobs import GemmJob, Into, QuantizerJob, QuantizerKernel
-from kernels.precompile import launch_gemm
+from kernels.precompile import Code, launch_gemm
 
 if TYPE_CHECKING:
     import torch
@@ -77,7 +80,7 @@ def _step(number: int, job: GemmJob | QuantizerJob, on: str) -> Step:
         names=(name,),
         run=Call("soak.soak_line", job, name, on),
         needed_bytes=SPEED_BYTES,
-        codes=(lambda device: ((launch_gemm, job),)) if is_gemm else None,
+        codes=(lambda device: codes(job, device)) if is_gemm else None,
     )
 
 
@@ -130,6 +133,22 @@ def _layer(rng: np.random.Generator, small: bool) -> LayerShape:
 
 def _log_uniform(rng: np.random.Generator, low: int, high: int) -> int:
     return round(low * (high / low) ** rng.random())
+
+
+def soak_plan(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
+    """The plan of a GEMM; for an odd seed any variant that can run it, with any blocks that it offers."""
+    plan = plan_gemm(job.spec, job.mnk, device, job.accumulation)
+    if isinstance(plan, Unsupported) or device.kind is not DeviceKind.GPU or not job.seed % 2:
+        return plan
+    by_variant = [[*tries(variant, plan.numerics, job.mnk, device)] for variant in VARIANTS]
+    able, rng = [blocks for blocks in by_variant if blocks], np.random.default_rng(job.seed)
+    blocks = able[rng.integers(len(able))] if able else [plan.blocks]
+    return replace(plan, blocks=blocks[rng.integers(len(blocks))])
+
+
+def codes(job: GemmJob, device: Device) -> tuple[Code, ...]:
+    plan = soak_plan(job, device)
+    return () if isinstance(plan, Unsupported) else ((launch_gemm, job, plan.blocks, True),)
 
 
 def soak_line(job: GemmJob | QuantizerJob, name: str, on: str, device: Device) -> Line:
@@ -188,7 +207,7 @@ def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run | None]:
     from kernels.measure.operands import Operands, normal
 
     spec = job.spec
-    plan = plan_gemm(spec, job.mnk, device, job.accumulation)
+    plan = soak_plan(job, device)
     sets, adds = [], job.into is Into.ACCUMULATE
     for number in range(_SETS):
         own = replace(job, seed=job.seed + number)

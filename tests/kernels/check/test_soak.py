@@ -14,9 +14,10 @@ from fp8core.recipes import RECIPES
 from kernels.check import products, soak
 from kernels.check.__main__ import USAGE, main
 from kernels.check.report import Verdict
-from kernels.check.soak import CASES, soak_jobs
-from kernels.device import Unsupported, current_device
-from kernels.gemm.blocks import FEW
+from kernels.check.soak import CASES, soak_jobs, soak_plan
+from kernels.device import HOPPER, Unsupported, current_device
+from kernels.gemm.blocks import FEW, Variant
+from kernels.gemm.plan import plan_gemm
 from kernels.measure.exactness import bits
 from kernels.measure.jobs import GemmJob, Into, QuantizerJob, QuantizerKernel
 from tests.kernels.check.stand_in import StandIn, step
@@ -36,6 +37,19 @@ def test_a_seed_draws_its_own_jobs_of_every_recipe_few_tokens_first():
     few = [min(job.m, job.n, job.k) <= FEW for job in gemms]
     assert few == sorted(few, reverse=True)
     assert 0 < few.count(False) < few.count(True)
+
+
+def test_every_second_gemm_has_any_blocks_that_the_chooser_may_choose():
+    jobs = [job for job in soak_jobs(0, 200) if isinstance(job, GemmJob)]
+    others = []
+    for job in jobs:
+        chosen = plan_gemm(job.spec, job.mnk, HOPPER, job.accumulation)
+        if (plan := soak_plan(job, HOPPER)) != chosen:
+            assert job.seed % 2
+            others.append(plan)
+    assert len(others) > len(jobs) / 3
+    assert {plan.variant for plan in others} >= {*Variant} - {Variant.NATIVE_MX, Variant.PROMOTED_LENT}
+    assert any(plan.blocks.persistent and plan.blocks.split_k > 1 for plan in others)
 
 
 def soaked(job):
