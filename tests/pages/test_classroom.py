@@ -9,6 +9,7 @@ from pages.kit.lesson.library import library
 from pages.kit.lesson.prediction import WAITS
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job
+from tests.pages.texts import press
 
 PAGE = "pages/classroom.py"
 
@@ -135,7 +136,7 @@ def test_the_truth_is_hidden_until_the_teacher_reveals_it(open_app, class_):
 def locked(student, option: int):
     """A student's page once an option is locked."""
     student.radio[0].set_value(student.radio[0].options[option])
-    return next(button for button in student.button if button.label == "Lock my answer").click().run()
+    return press(student, "Lock my answer")
 
 
 def test_a_class_predicts_talks_votes_again_and_sees_the_truth_together(open_app, class_):

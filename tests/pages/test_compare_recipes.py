@@ -4,12 +4,9 @@ import re
 
 from fp8core.recipes import RECIPES, Family
 from fp8core.recipes.text import to_text
+from tests.pages.texts import notice
 
 PAGE = "pages/compare_recipes.py"
-
-
-def notice(at) -> str:
-    return at.markdown[0].value
 
 
 def alt(at) -> str:

@@ -57,13 +57,6 @@ def test_all_words_are_seen_at_once_and_lead_to_their_entries(open_app):
     assert re.findall(r'href="#([^"]+)"', index) == shown(at)
 
 
-def test_an_address_of_the_section_that_went_opens_the_words(open_app):
-    at = open_app(PAGE, glossary="concepts")
-    assert shown(at) == [*glossary().by_slug]
-    assert not at.warning
-    assert not at.query_params
-
-
 def test_a_search_takes_every_word_and_puts_names_first():
     terms = [term.term for term in search("scale RULE")]
     assert terms[0] == "scale rule"

@@ -72,14 +72,6 @@ def test_a_notice_of_turned_tiles_is_short(recipe, matmul):
     assert all(len(one.split()) <= 25 and one.count("**") == 2 for one in notices)
 
 
-def test_the_section_of_counts_is_now_that_of_copies(open_app):
-    at = open_app(PAGE, show="counts", recipe="mxfp8")
-    assert not at.exception
-    assert not at.warning
-    assert at.segmented_control(key="show").value == "copies"
-    assert "scale bytes" in html(at)
-
-
 def test_a_scale_that_varies_inside_the_stretch_gives_a_wrong_number(open_app):
     at = open_app(PAGE, show="rule", a_k="32", summed="128")
     assert "The scale of A changes inside 4 of 4 stretches." in words(at)

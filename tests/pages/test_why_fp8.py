@@ -36,13 +36,6 @@ def test_a_section_has_one_picture_and_one_notice(open_app, part):
         assert len(words.split()) <= 25
 
 
-def test_an_old_address_of_the_kv_cache_opens_it_in_memory(open_app):
-    at = open_app(PAGE, why_show="cache", why_context="9")
-    assert "The KV cache alone in fp8" in notice(at)
-    assert not at.warning
-    assert dict(at.query_params) == {"why_show": "memory", "why_moment": "cache", "why_context": "9"}
-
-
 @pytest.mark.parametrize(
     ("part", "address", "words"),
     [

@@ -30,7 +30,7 @@ from pages.kit.inert import plain
 from tests.kernels.measure.made_up import changed
 from tests.pages.gemm_rows import gpu_row, record, run_until, timing
 from tests.pages.specs import sent_dataset
-from tests.pages.texts import notice, texts
+from tests.pages.texts import notice, press, texts
 from tests.sweeps import each, some_cases
 
 PAGE = "pages/accumulation.py"
@@ -254,7 +254,7 @@ def test_every_shipped_vector_is_compared_and_a_wrong_model_is_seen(open_app):
         r"With 1 fraction bit more than the unit has, it gives \*\*([\d,]+) of ([\d,]+)", texts(at)
     )
     assert int(match[1].replace(",", "")) < int(match[2].replace(",", "")) == total
-    next(button for button in at.button if button.label == "Compare again").click().run()
+    press(at, "Compare again")
     assert not at.exception
 
 
@@ -283,8 +283,8 @@ def test_a_measured_sweep_lies_on_the_predicted_line(open_app, on_gpu, operation
     assert SAME not in texts(at)
 
 
-def test_without_a_gpu_an_old_address_shows_why_nothing_is_measured(open_app):
-    at = open_app(PAGE, sum_show="measured")
+def test_without_a_gpu_the_page_says_why_nothing_is_measured(open_app):
+    at = open_app(PAGE, sum_show="units")
     assert at.button(key="run_sweep").disabled
     assert "This server has no GPU" in texts(at)
 

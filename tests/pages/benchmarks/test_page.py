@@ -15,7 +15,7 @@ from tests.kernels.measure.made_up import changed
 from tests.kernels.worker.stand_in import row as interpreted_row
 from tests.pages.benchmarks.page import JOB, PAGE, rows_of, word
 from tests.pages.gemm_rows import gpu_row, run_until, timing
-from tests.pages.texts import texts
+from tests.pages.texts import is_quiet, texts
 
 H200 = "nvidia_h200"
 
@@ -182,7 +182,7 @@ def test_the_button_runs_what_the_controls_say_through_the_queue(open_app, on_gp
     stand_in_workers.queue.submit = lambda job, *who, **how: (jobs.append(job), submit(job, *who, **how))[1]
     at = open_app(PAGE, recipe="rowwise", matmul="wgrad", cache="cold", bench_shape="layer_64")
     at.button(key="run_benchmark").click().run()
-    run_until(at, lambda at: not any(button.label == "Stop" for button in at.button))
+    run_until(at, is_quiet)
     assert not at.exception
     assert jobs == [GemmJob(recipe="rowwise", matmul="wgrad", m=14336, n=4096, k=64, cache=Cache.COLD)]
 

@@ -50,13 +50,6 @@ def test_sentences_name_the_cliff_or_the_slow_end():
     assert "are clipped, so the run goes on" in notice(SATURATED)
 
 
-def test_the_section_opens_from_its_old_address(open_app):
-    at = open_app("pages/formats.py", formats="run", run_beyond="saturate")
-    assert not at.exception
-    assert at.segmented_control(key="formats").value == "overflow", "what took its place"
-    assert len(at.get("vega_lite_chart")) == 2
-
-
 def test_overflow_by_hand():
     cells = {(r["line"], r["input"]): r["text"] for r in rows(overflow_chart(FORMATS, LIGHT), CELLS)}
     tie, above = INPUTS[1:3]

@@ -21,7 +21,7 @@ from tests.kernels.measure.made_up import QUANTIZER, quantizer_row
 from tests.kernels.worker.gates import Gate
 from tests.pages.gemm_rows import run_until
 from tests.pages.specs import in_rows, sent_dataset
-from tests.pages.texts import texts
+from tests.pages.texts import is_quiet, texts
 
 PAGE = "pages/fused.py"
 
@@ -112,14 +112,6 @@ def test_the_figures_are_those_of_the_rows(open_app, folder):
     assert f"{sentence}**{ours.times_bf16:.2f} times as fast as bf16**." in texts(at)
 
 
-@pytest.mark.parametrize(("section", "more"), [("memory", {}), ("cache", {"why_moment": "cache"})])
-def test_old_addresses_of_sections_that_went_open_them_on_why_fp8(open_app, section, more):
-    at = open_app(PAGE, fused_show=section)
-    assert not at.exception
-    assert at.title[0].value != "What does quantizing cost?"
-    assert at.query_params == {"why_show": "memory"} | more
-
-
 def test_a_kernel_that_starts_early_is_not_counted_twice(open_app, folder):
     row = layer_row(Way.BOUND)
     early = tuple(
@@ -183,9 +175,9 @@ def test_a_live_run_grows_way_by_way_and_is_labelled_as_this_server_s(open_app, 
     at.button(key="run_timeline").click().run()
     run_until(at, lambda at: at.get("vega_lite_chart"))
     assert [end["name"] for end in dataset(at, 0, "tracks")] == ["bf16"]
-    assert any(button.label == "Stop" for button in at.button)
+    assert not is_quiet(at)
     gates.open(Gate.JOB)
-    run_until(at, lambda at: not any(button.label == "Stop" for button in at.button))
+    run_until(at, is_quiet)
     at.run()
     assert not at.exception
     assert at.query_params["fused_gpu"] == "here"

@@ -5,6 +5,8 @@ import ast
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.pages.texts import press
+
 KEYS = ["letter", "count", "level", "share", "on"]
 
 
@@ -222,5 +224,5 @@ def test_a_bare_address_opens_the_page_s_own_case_and_a_link_what_it_says(query,
     again = AppTest.from_function(opens_elsewhere, default_timeout=30)
     again.query_params.update(at.query_params)
     assert values(again.run()) == expected, "what the address says opens the same"
-    next(button for button in at.button if button.label == "Reset").click().run()
+    press(at, "Reset")
     assert values(at) == (0, 5)

@@ -1,6 +1,7 @@
 """What the tests do on Live GEMM."""
 
 from tests.pages.gemm_rows import run_until
+from tests.pages.texts import is_quiet
 
 PAGE = "pages/live_gemm.py"
 SMALL = {"m": "64", "n": "64", "k": "64"}
@@ -13,14 +14,6 @@ def metrics(at) -> dict[str, str]:
 def headings(at) -> list[str]:
     """The lines above the parts of the picture."""
     return [one.value for one in at.markdown if one.value[:1] in "□■" and one.value]
-
-
-def is_quiet(at) -> bool:
-    return not any(button.label == "Stop" for button in at.button)
-
-
-def press(at, label):
-    return next(button for button in at.button if button.label == label).click().run()
 
 
 def run_job(at):

@@ -20,8 +20,8 @@ from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, run_until, stand_in_queue
-from tests.pages.live_gemm.page import PAGE, SMALL, is_quiet, metrics, press, run_job
-from tests.pages.texts import texts
+from tests.pages.live_gemm.page import PAGE, SMALL, metrics, run_job
+from tests.pages.texts import is_quiet, press, texts
 
 FIRST = "This is the first answer"
 

@@ -15,9 +15,9 @@ from pages.live_gemm.words import error_sentence, percent
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, record, run_until
-from tests.pages.live_gemm.page import PAGE, SMALL, headings, is_quiet, metrics, press, run_job
+from tests.pages.live_gemm.page import PAGE, SMALL, headings, metrics, run_job
 from tests.pages.recipe_chooser import recipe_list
-from tests.pages.texts import texts
+from tests.pages.texts import is_quiet, press, texts
 
 
 @pytest.fixture(autouse=True)

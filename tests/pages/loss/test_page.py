@@ -32,13 +32,6 @@ def test_each_view_answers_without_records(open_app, nothing, address) -> None:
     assert "No run of this model is recorded here yet" in texts(open_app(PAGE, **address))
 
 
-@pytest.mark.parametrize(("old", "loss"), [("inside", "layers"), ("sure", "ends")])
-def test_an_old_address_opens_its_view_among_the_curves(open_app, recorded, old, loss) -> None:
-    at = open_app(PAGE, loss_show=old, loss_inside="mxfp8")
-    texts(at)
-    assert at.query_params == {"loss_of": loss, "loss_inside": "mxfp8"}
-
-
 def labels(at) -> list[dict]:
     return in_rows(sent_dataset(at.get("vega_lite_chart")[0], "labels"))
 

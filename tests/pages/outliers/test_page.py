@@ -17,7 +17,7 @@ from pages.outliers.controls import MORE, MOST, ROLE, SHOW, UPLOAD
 from pages.outliers.data import FACTOR, operand_of_key, source_of
 from pages.outliers.subject import db, percent
 from tests.fp8core.random_recipes import own_text
-from tests.pages.texts import texts
+from tests.pages.texts import notice, texts
 
 PAGE = "pages/outliers.py"
 SMALL = "256x512"
@@ -27,11 +27,6 @@ EVERY = [*(section for section in SHOW.options if section != "more"), *MORE.opti
 @pytest.fixture(autouse=True)
 def workers(stand_in_workers):
     return stand_in_workers
-
-
-def notice(at) -> str:
-    """The first text of the page: it stands below the title."""
-    return at.main.markdown[0].value
 
 
 def address(section: str) -> dict[str, str]:
@@ -173,13 +168,6 @@ def test_an_own_recipe_that_cannot_be_read_is_told_and_left_out(open_app):
     assert not at.exception
     assert "cannot be read" in at.warning[0].value
     assert "MXFP8 3" in texts(at)
-
-
-def test_an_old_address_opens_its_question_and_keeps_the_rest(open_app):
-    at = open_app(PAGE, outliers_show="crest", recipes="mxfp8")
-    assert not at.exception
-    assert not at.warning
-    assert at.query_params == {"recipes": "mxfp8"} | address("crest")
 
 
 def test_larger_outliers_cost_the_numbers_beside_them_more(open_app):

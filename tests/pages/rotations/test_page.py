@@ -4,45 +4,38 @@ import re
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from fp8core.experiments.outliers import Rest, draw_outlier_vectors
 from fp8core.rotations import hadamard, random_signs
 from pages.rotations.controls import CASES, ROTATION, SHOW
 from pages.rotations.error import lowered
 from pages.rotations.facts import change
-from tests.pages.texts import texts
+from tests.pages.texts import notice, press, texts
 
 PAGE = "pages/rotations.py"
-PARTS = list(SHOW.options)
 PRODUCT = {"rotations_show": "error", "rotations_of": "product"}
 
 
-def notice(at: AppTest) -> str:
-    """The first text of the page: it stands below the title."""
-    return at.main.markdown[0].value
+PARTS = {part: {"rotations_show": part} for part in SHOW.options} | {"product": PRODUCT}
+by_part = pytest.mark.parametrize("address", PARTS.values(), ids=PARTS)
 
 
-@pytest.mark.parametrize("part", [*PARTS, "matmul"])
-def test_every_part_opens_with_a_picture_and_a_notice(open_app, part) -> None:
-    at = open_app(PAGE, rotations_show=part)
+@by_part
+def test_every_part_opens_with_a_picture_and_a_notice(open_app, address) -> None:
+    at = open_app(PAGE, **address)
     assert not at.exception
     assert at.title[0].value == "Where do outliers go?"
     assert len(at.get("vega_lite_chart")) == 1
     assert re.search(r"\*\*.*\d.*\*\*", notice(at))
     assert len(notice(at).split()) <= 25
-    address = PRODUCT if part == "matmul" else {"rotations_show": part}
-    assert {key: at.session_state[key] for key in address} == address
 
 
-@pytest.mark.parametrize("part", [*PARTS, "matmul"])
-def test_the_ends_of_every_range_work(open_app, part) -> None:
+@by_part
+def test_the_ends_of_every_range_work(open_app, address) -> None:
     ends = (("zero", 1, 1, 16), ("zero", 8, 128, 16), ("gaussian", 1, 128, 1024))
     for rest, count, magnitude, size in ends:
         numbers = {"rotations_outliers": count, "rotations_magnitude": magnitude, "rotations_size": size}
-        at = open_app(
-            PAGE, rotations_show=part, rotations_rest=rest, **{k: str(n) for k, n in numbers.items()}
-        )
+        at = open_app(PAGE, rotations_rest=rest, **address, **{k: str(n) for k, n in numbers.items()})
         assert not at.exception, at.exception[0].value
         assert not at.warning
         assert not re.search(r"\b(nan|inf)\b", notice(at).lower())
@@ -72,7 +65,7 @@ def test_the_page_opens_where_a_rotation_helps_and_offers_where_it_does_not(open
             float(x) for x in re.findall(r"loses ([\d.e-]+) .* and ([\d.e-]+) with it", texts(at))[0]
         )
         assert (rotated < without) == (case == "4 bits, one scale"), case
-    next(button for button in at.button if button.label == "Reset").click().run()
+    press(at, "Reset")
     assert at.query_params == {}
     assert at.segmented_control(key="_rotations_case").value == "4 bits, one scale"
 

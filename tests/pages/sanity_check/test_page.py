@@ -20,7 +20,7 @@ from tests.kernels.worker.stand_in import Act
 from tests.pages.gemm_rows import run_until, stand_in_queue, wait_for_ends
 from tests.pages.sanity_check.reports import report
 from tests.pages.specs import sent_dataset
-from tests.pages.texts import texts
+from tests.pages.texts import is_quiet, press, texts
 
 PAGE = "pages/sanity_check.py"
 
@@ -47,10 +47,6 @@ def without_gpu(workers, monkeypatch):
     monkeypatch.setattr(gpu_queue, "workers", lambda: replace(workers, has_gpu=False))
 
 
-def press(at, label):
-    return next(button for button in at.button if button.label == label).click().run()
-
-
 FINE = "FP8 works on this GPU: "
 
 
@@ -62,10 +58,6 @@ def notice(at) -> str:
 def squares(at) -> str:
     """The picture as HTML."""
     return next(one.value for one in at.get("html") if 'class="checks"' in one.value)
-
-
-def is_quiet(at) -> bool:
-    return not any(button.label == "Stop" for button in at.button)
 
 
 def run_check(at):

@@ -22,16 +22,12 @@ from pages.scaling.window import (
     window_spec,
 )
 from tests.pages.specs import dataset, sent_dataset
-from tests.pages.texts import notice
+from tests.pages.texts import notice, press
 
 PAGE = "pages/scaling.py"
 GRADIENTS = {"scaling_input": "gradient_like"}
 SOME_KINDS = [kind.value for kind in (*LAWS, *OFFERED[-1:])]
 """Every law, and one recorded layer."""
-
-
-def press(at, label: str):
-    return next(button for button in at.button if button.label == label).click().run()
 
 
 def test_without_parameters_nothing_is_scaled_and_all_becomes_zero(open_app):

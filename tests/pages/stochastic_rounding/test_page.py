@@ -23,7 +23,7 @@ from pages.stochastic_rounding.controls import (
 )
 from pages.stochastic_rounding.picture import MYSTERY, mystery
 from pages.stochastic_rounding.recipes import operand_of, quantized, tensor_of
-from tests.pages.texts import texts
+from tests.pages.texts import press, texts
 from tests.sweeps import each, some_pairs
 
 PAGE = "pages/stochastic_rounding.py"
@@ -39,10 +39,6 @@ def notice(at) -> str:
     assert not at.exception, at.exception[0].value
     assert len(at.main.markdown[0].value.split()) <= 25
     return at.main.markdown[0].value
-
-
-def button(at, label: str):
-    return next(b for b in at.button if b.label == label)
 
 
 def png(gray: np.ndarray) -> bytes:
@@ -113,7 +109,7 @@ def test_an_own_picture_is_shown_until_it_is_given_back(open_app):
     at.segmented_control(key="part").set_value("mean").run()
     at.segmented_control(key="part").set_value("picture").run()
     assert "of 0.503." in notice(at)
-    button(at, "Back to the mystery picture").click().run()
+    press(at, "Back to the mystery picture")
     assert notice(at) == before
 
 

@@ -7,13 +7,10 @@ from pages.kit.lesson import prediction
 from pages.kit.lesson.facts import facts_of
 from pages.kit.lesson.library import library
 from pages.kit.view import WAITING
+from tests.pages.texts import press
 
 PLACES = library().places
 FIRST = {"scaling": "window", "scaling_input": "gaussian", "lesson": "scaling.1"}
-
-
-def press(at: AppTest, label: str) -> AppTest:
-    return next(button for button in at.button if button.label == label).click().run()
 
 
 def words(at: AppTest) -> str:
