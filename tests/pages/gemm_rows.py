@@ -47,8 +47,7 @@ def record(folder: Path, rows: Sequence[Row]) -> None:
 def stand_in_queue(*arguments: str) -> WorkerQueue:
     """A queue whose one worker is the stand-in of tests/kernels/worker."""
     return WorkerQueue(
-        [lambda: stand_in_process(*arguments)],
-        limits=Limits(start_s=30, job_s=60, stop_s=10, tick_s=0.02),
+        [lambda: stand_in_process(*arguments)], limits=Limits(start_s=30, job_s=60, stop_s=10, tick_s=0.02)
     )
 
 

@@ -162,32 +162,6 @@ def test_a_class_predicts_talks_votes_again_and_sees_the_truth_together(open_app
     assert [(one.round, one.is_right) for one in store().answers()] == [(1, False), (2, True)]
 
 
-def test_an_answer_that_crosses_the_reveal_is_not_counted_and_the_truth_is_shown(open_app, class_):
-    entered(open_app, class_)
-    student = open_app("pages/scaling.py", lesson="scaling.1")
-    store().reveal("scaling.1", 1)
-    locked(student, 2)
-    assert store().answers_to("scaling.1") == ()
-    assert student.info[0].value == "The page says: **All, or nearly all**."
-
-
-def test_the_end_of_a_class_shows_what_was_not_revealed(open_app, class_):
-    teacher = entered(open_app, class_)
-    student = locked(open_app("pages/scaling.py", lesson="scaling.1"), 2)
-    teacher.button(key="class_end").click().run()
-    assert "**Right.**" in student.run().success[0].value
-
-
-def test_the_next_class_begins_with_a_fresh_list(open_app, class_):
-    store().open(True)
-    store().save_answer(ANN, STEP, "1", False)
-    store().save_place(BEN, STEP)
-    store().open(False)
-    at = entered(open_app, class_, step=STEP)
-    assert "**0** of 0 have answered" in shown(at)
-    assert "Nobody is in the lesson yet." in [caption.value for caption in at.caption]
-
-
 def test_next_follows_the_plan_that_the_teacher_chose(open_app, class_):
     at = entered(open_app, class_, step=STEP)
     class_.lead(True)

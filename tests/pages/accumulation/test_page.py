@@ -168,8 +168,7 @@ def test_the_size_of_the_error_is_the_recorded_one(open_app):
 
 
 @pytest.mark.parametrize(
-    ("share", "words"),
-    [(0, "0%"), (0.0016, "0.16%"), (-0.066, "−6.6%"), (1.7e-7, "1.7 · 10⁻⁵%")],
+    ("share", "words"), [(0, "0%"), (0.0016, "0.16%"), (-0.066, "−6.6%"), (1.7e-7, "1.7 · 10⁻⁵%")]
 )
 def test_shares_are_told_in_two_digits(share, words):
     assert percent(share).replace("\N{NO-BREAK SPACE}", " ") == words

@@ -11,13 +11,7 @@ from fp8core.quantize import scales
 from fp8core.recipes import RECIPES, Family, Operand, OperandSpec
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileShape
-from pages.compare_recipes.charts.curves import (
-    CURVES,
-    LINE,
-    SQUARE,
-    size_curve,
-    small_error,
-)
+from pages.compare_recipes.charts.curves import CURVES, LINE, SQUARE, size_curve, small_error
 from pages.compare_recipes.charts.size import POINTS, size_chart
 from pages.compare_recipes.charts.table import (
     BOXES,
@@ -175,8 +169,4 @@ def test_a_tile_has_the_name_that_people_use(tensor, tile, name) -> None:
 
 def test_a_scale_is_named_by_its_format_and_levels() -> None:
     names = {name: scale_name(RECIPES[name].fprop.a.scale_rule) for name in ("mxfp8", "nvfp4", "rowwise")}
-    assert names == {
-        "mxfp8": "E8M0, or ue8m0",
-        "nvfp4": "two-level: e4m3 under fp32",
-        "rowwise": "fp32",
-    }
+    assert names == {"mxfp8": "E8M0, or ue8m0", "nvfp4": "two-level: e4m3 under fp32", "rowwise": "fp32"}

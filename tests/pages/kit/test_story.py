@@ -9,12 +9,6 @@ from pages.kit.story import APP_NAME, Page
 from tests.pages.conftest import TOP
 
 
-def test_no_page_stops_in_a_way_that_leaves_it_without_an_end():
-    """After `st.stop()` nothing can be drawn. Only the guard may use it: `app.py` has drawn all by then."""
-    scripts = [path for path in (TOP / "pages").rglob("*.py") if "st.stop()" in path.read_text("utf-8")]
-    assert [path.name for path in scripts] == ["shell.py"]
-
-
 def test_a_page_comes_after_pages_that_are_before_it():
     before = set()
     for name, after in re.findall(r'Page\("pages/(\w+)\.py", [^)]*?(?:after=\[(.*?)\])?\)', APP):

@@ -28,11 +28,7 @@ def test_patches_are_the_bands_that_were_measured():
         ]
 
 
-FIGURES = [
-    ("3.7%", "error of D", 0.0),
-    ("3.7%", "by quantization", 1.0),
-    ("0.2%", "by the sum", 0.05),
-]
+FIGURES = [("3.7%", "error of D", 0.0), ("3.7%", "by quantization", 1.0), ("0.2%", "by the sum", 0.05)]
 
 
 def drawn_map(bands, shape, worst=(), *, m="m", n="n"):

@@ -12,9 +12,15 @@ def workers(stand_in_workers):
 
 
 @pytest.fixture
-def recorded(tmp_path, monkeypatch):
+def record(tmp_path, monkeypatch):
+    """A function that puts these runs in the place of the recorded ones."""
+    return lambda rows: monkeypatch.setattr(runs, "TRAIN", write(tmp_path, rows))
+
+
+@pytest.fixture
+def recorded(tmp_path, record):
     """A folder of made-up runs in the place of the recorded ones."""
-    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, all_rows()))
+    record(all_rows())
     return tmp_path
 
 

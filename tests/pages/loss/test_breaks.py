@@ -18,7 +18,7 @@ from pages.loss.runs import literature
 from pages.loss.train import job_for
 from tests.kernels.train.made_up import SPEED
 from tests.pages.addresses import refused
-from tests.pages.loss.rows import PAGE, STEPS, all_rows, row, texts, write
+from tests.pages.loss.rows import PAGE, STEPS, all_rows, row, texts
 from tests.pages.specs import in_rows, sent_dataset
 
 
@@ -56,7 +56,7 @@ def test_the_figure_behind_a_reason_is_the_median_of_all_layers(recorded) -> Non
     assert evidence(VARIANTS["mx_floor"], None) == ""
 
 
-def test_layers_whose_tensor_is_zero_before_are_counted_apart(tmp_path, monkeypatch) -> None:
+def test_layers_whose_tensor_is_zero_before_are_counted_apart(record) -> None:
     rows = [one for one in all_rows() if one.job.recipe == "bf16"]
     broken = row(VARIANTS["unscaled_gradients"].job, 90.0)
     last = broken.statistics[-1]
@@ -69,7 +69,7 @@ def test_layers_whose_tensor_is_zero_before_are_counted_apart(tmp_path, monkeypa
     broken = replace(broken, statistics=(replace(last, copies=tuple(copies)),))
     layers = numbers(broken.statistics[0], "underflows_percent")["dy in Dgrad"]
     assert list(layers) == [None] + [100.0] * 23
-    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, broken]))
+    record([*rows, broken])
     sentence = evidence(VARIANTS["unscaled_gradients"], runs.groups()[0])
     assert "of dy in Dgrad over 23 layers is **100**. In 1 other layer dy is 0" in sentence
 

@@ -7,15 +7,13 @@ from fp8core.recipes import RECIPES
 from kernels.train.job import TrainJob
 from kernels.train.variants import VARIANTS
 from pages.kit.lesson.facts import facts_of
-from pages.loss import runs
 from pages.loss.facts import FACTS
-from tests.pages.loss.rows import ABOVE, SEEDS, all_rows, row, write
+from tests.pages.loss.rows import ABOVE, SEEDS, all_rows, row
 
 
 @pytest.fixture
-def fact(tmp_path, monkeypatch):
+def fact(recorded):
     """A function that gives a fact of made-up runs, computed anew."""
-    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, all_rows()))
     return lambda name, **settings: FACTS[name](facts_of("loss").settings(settings))
 
 
@@ -24,10 +22,10 @@ def test_the_recipes_beyond_the_band_are_told_by_their_bits(fact) -> None:
     assert fact("beyond", loss_recipes=["per_tensor", "mxfp8"]) == "none"
 
 
-def test_recipes_of_four_and_of_eight_bits_beyond_the_band_are_both(tmp_path, monkeypatch) -> None:
+def test_recipes_of_four_and_of_eight_bits_beyond_the_band_are_both(record) -> None:
     far = [row(TrainJob(recipe="mxfp8", seed=seed), 5.0) for seed in (0, 1)]
     others = [one for one in all_rows() if one.job.recipe != "mxfp8"]
-    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*others, *far]))
+    record([*others, *far])
     assert FACTS["beyond"](facts_of("loss").settings({})) == "both"
     assert FACTS["beyond"](facts_of("loss").settings({"loss_recipes": ["mxfp8"]})) == "eight bits"
 
@@ -71,7 +69,6 @@ def test_a_run_that_failed_is_told_apart(fact) -> None:
     assert fact("unscaled_gap") == pytest.approx(4.0)
 
 
-def test_without_runs_a_fact_says_so(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(runs, "TRAIN", tmp_path / "none")
+def test_without_runs_a_fact_says_so(nothing) -> None:
     with pytest.raises(ValueError, match="no runs of this model are recorded"):
         FACTS["band_width"](facts_of("loss").settings({}))

@@ -13,7 +13,7 @@ from pages.loss.controls import LOSS, METRIC, PRODUCTS, SHOW, TRAINING
 from pages.loss.curves import by_name, ends_of, extremes, numbers
 from pages.loss.gaps import line, percent
 from pages.loss.runs import literature
-from tests.pages.loss.rows import ABOVE, LAST, PAGE, SEEDS, all_rows, loss, row, texts, write
+from tests.pages.loss.rows import ABOVE, LAST, PAGE, SEEDS, all_rows, loss, row, texts
 from tests.pages.specs import in_rows, sent_dataset
 
 SECTIONS = [
@@ -48,9 +48,9 @@ def test_recipes_in_the_band_are_named_without_an_order_and_others_with_their_ga
     assert "72 of 75" in texts(at)
 
 
-def test_one_run_outside_a_wide_band_is_not_called_beyond_it(open_app, tmp_path, monkeypatch) -> None:
+def test_one_run_outside_a_wide_band_is_not_called_beyond_it(open_app, record) -> None:
     rows = [one for one in all_rows() if one.job.recipe == "bf16"]
-    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, row(TrainJob(recipe="mxfp8"), -0.2)]))
+    record([*rows, row(TrainJob(recipe="mxfp8"), -0.2)])
     at = open_app(PAGE)
     words = texts(at)
     assert "No recipe surely leaves bf16's own seeds, **−0.15% to +0.15%**." in words
@@ -74,10 +74,10 @@ def test_a_gap_in_the_table_is_that_of_the_losses(open_app, recorded) -> None:
     assert "| +0.00% |" in line  # the made-up loss is that of bf16
 
 
-def test_what_the_forward_costs_is_the_same_weights_loss_in_bf16(open_app, tmp_path, monkeypatch) -> None:
+def test_what_the_forward_costs_is_the_same_weights_loss_in_bf16(open_app, record) -> None:
     rows = [one for one in all_rows() if one.job.recipe == "bf16"]
     run = row(TrainJob(recipe="nvfp4"), 1.2)
-    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, replace(run, held_out_bf16=0.99 * run.final)]))
+    record([*rows, replace(run, held_out_bf16=0.99 * run.final)])
     words = texts(open_app(PAGE))
     assert "| −1.00% |" in next(line for line in words.splitlines() if line.startswith("| NVFP4 |"))
 
@@ -91,9 +91,9 @@ def test_losses_on_batches_are_compared_with_the_bf16_run_of_the_same_seed(recor
         assert percents == pytest.approx([above] * 100, abs=0.01)
 
 
-def test_runs_of_other_lengths_are_never_compared(tmp_path, monkeypatch) -> None:
+def test_runs_of_other_lengths_are_never_compared(record) -> None:
     short = [replace(one, steps=300, done=300, job=replace(one.job, steps=300)) for one in all_rows()[:1]]
-    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*all_rows(), *short]))
+    record([*all_rows(), *short])
     first, second = runs.groups()
     assert (first.first.steps, second.first.steps) == (400, 300)
     assert len(second.runs) == 1
@@ -124,10 +124,10 @@ def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, record
     assert "Were all 6 equal to bf16, 0.3 of these intervals would leave out 0 by chance" in words
 
 
-def test_seeds_that_do_not_matter_help_nothing(open_app, tmp_path, monkeypatch) -> None:
+def test_seeds_that_do_not_matter_help_nothing(open_app, record) -> None:
     rows = [one for one in all_rows() if one.job.recipe != "mxfp8"]
     others = [row(TrainJob(recipe="mxfp8", seed=seed), -3 * SEEDS[seed]) for seed in SEEDS]
-    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, *others]))
+    record([*rows, *others])
     assert "**Equal seeds do not help for sure.**" in texts(open_app(PAGE, loss_of="ends"))
 
 

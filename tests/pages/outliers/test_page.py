@@ -1,6 +1,5 @@
 """Contract: "Outliers" draws every section from every address; its figures are those of the experiments."""
 
-import io
 import random
 import re
 from itertools import pairwise
@@ -17,6 +16,7 @@ from pages.outliers.controls import MORE, MOST, ROLE, SHOW, UPLOAD
 from pages.outliers.data import FACTOR, operand_of_key, source_of
 from pages.outliers.subject import db, percent
 from tests.fp8core.random_recipes import own_text
+from tests.pages.outliers.hostile_files import npy
 from tests.pages.texts import notice, texts
 
 PAGE = "pages/outliers.py"
@@ -124,12 +124,6 @@ def choose(at, section: str) -> None:
     at.segmented_control(key="outliers_show").set_value(address(section)["outliers_show"]).run()
     if section in MORE.options:
         at.selectbox(key="outliers_more").set_value(section).run()
-
-
-def npy(x: np.ndarray) -> bytes:
-    file = io.BytesIO()
-    np.save(file, x)
-    return file.getvalue()
 
 
 def test_an_uploaded_matrix_takes_the_place_of_the_numbers(open_app):

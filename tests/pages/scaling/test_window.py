@@ -12,15 +12,7 @@ from fp8core.linear import OPERANDS
 from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
 from pages.scaling.charts.window import BIN, BINS, CURVE, SPANS
-from pages.scaling.window import (
-    FORMAT,
-    LOG2_SCALE,
-    on_slider,
-    positions,
-    presets,
-    sweep,
-    window_spec,
-)
+from pages.scaling.window import FORMAT, LOG2_SCALE, on_slider, positions, presets, sweep, window_spec
 from tests.pages.specs import dataset, sent_dataset
 from tests.pages.texts import notice, press
 

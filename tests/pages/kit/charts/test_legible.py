@@ -21,11 +21,6 @@ def one_legend(legend):
     return legible({"mark": "point", "encoding": {"color": color}})["encoding"]["color"]["legend"]
 
 
-def test_every_chart_of_every_page_goes_through_the_one_place_that_makes_it_legible():
-    drawing = [p.name for p in (TOP / "pages").rglob("*.py") if ".vega_lite_chart(" in p.read_text()]
-    assert drawing == ["chart.py"]
-
-
 def test_no_text_of_a_chart_is_written_smaller_than_eleven_pixels():
     def sizes(path: Path) -> list[float]:
         texts = re.findall(r"mark_text\(.*?\)|[a-zA-Z]*[fF]ontSize.{0,12}", path.read_text(), flags=re.S)

@@ -9,20 +9,10 @@ from fp8core.recipes import RECIPES
 from kernels.paths import TOP
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16, mark_of
+from tests.contrast import contrast
 
 # The least contrast of a graphic with its ground. Source: WCAG 2.2, 1.4.11
 GRAPHIC = 3.0
-
-
-def luminance(color: str) -> float:
-    parts = (int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one: str, other: str) -> float:
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
 
 
 @pytest.mark.parametrize("theme", INKS)
