@@ -20,7 +20,9 @@ tests.peers.record`). The tests run the libraries that are installed here.
 """
 
 import json
+import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -80,21 +82,31 @@ def _text(code: str | None = None, note: str = "", **fields: str) -> CodeText:
     return CodeText(code=code, notes=(note,) if note else (), **fields)
 
 
+_TRANSFORMER_ENGINE = """\
+import torch
+import transformer_engine.pytorch as te
+from transformer_engine.common.recipe import {names}
+
+recipe = {recipe}
+layer = te.Linear(4096, 4096, params_dtype=torch.bfloat16)
+with te.autocast(enabled=True, recipe=recipe):
+    y = layer(x)
+"""
+
+
 @lru_cache(maxsize=1)
 def published() -> dict[str, tuple[CodeText, ...]]:
     data = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
-    return {
-        name: tuple(
-            CodeText(
-                library=library,
-                code=recipe[library].get("code"),
-                why=recipe[library].get("why", ""),
-                notes=(*recipe[library].get("notes", ()), RESULTS) if "code" in recipe[library] else (),
-            )
-            for library in LIBRARIES
-        )
-        for name, recipe in data.items()
-    }
+    return {name: tuple(_published(one, **recipe[one]) for one in LIBRARIES) for name, recipe in data.items()}
+
+
+def _published(
+    library: str, code: str | None = None, recipe: str = "", why: str = "", notes: Sequence[str] = ()
+) -> CodeText:
+    if recipe:
+        names = ", ".join(sorted({*re.findall(r"[A-Z]\w+(?=[.(])", recipe)}))
+        code = _TRANSFORMER_ENGINE.format(names=names, recipe=recipe)
+    return CodeText(library=library, code=code, why=why, notes=(*notes, RESULTS) if code else ())
 
 
 # Libraries that are not installed here, and the names of their files
