@@ -7,11 +7,14 @@ tests.browser.previews` draws them.
 import json
 from functools import lru_cache
 from html import escape
-from http import HTTPStatus
 from pathlib import PurePosixPath
 
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import FileResponse
+from starlette.types import Message, Receive, Scope, Send
+
 from kernels.paths import ASSETS, TOP
-from pages.kit.server.middleware import App, Receive, Scope, Send
+from pages.kit.server.middleware import Layer
 from pages.kit.story import APP_NAME, question
 from pages.kit.terms.explain import glossary
 
@@ -63,11 +66,8 @@ def _script() -> str:
     )
 
 
-class Heads:
+class Heads(Layer):
     """ASGI middleware that gives each page its own head, and serves the cards."""
-
-    def __init__(self, app: App) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
@@ -76,7 +76,8 @@ class Heads:
         folder, _, name = scope["path"].rpartition("/")
         page = PurePosixPath(name).stem
         if folder.endswith(f"/{FOLDER}") and name == f"{page}.png" and page in findings():
-            await _answer(send, (PREVIEWS / name).read_bytes(), is_head=scope["method"] == "HEAD")
+            card = FileResponse(PREVIEWS / name, headers={"cache-control": f"public, max-age={_DAY_S}"})
+            await card(scope, receive, send)
             return
         page = name if name in findings() else START
         # Streamlit may answer with a file packed, or with "not modified": its head is not ours.
@@ -88,19 +89,9 @@ class Heads:
 
 def _origin(scope: Scope) -> str:
     """Scheme and host that the reader used, also behind a proxy."""
-    headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-    scheme = headers.get(b"x-forwarded-proto", scope["scheme"])
-    return f"{scheme if scheme in ('http', 'https') else 'http'}://{headers.get(b'host', '')}"
-
-
-async def _answer(send: Send, picture: bytes, *, is_head: bool) -> None:
-    headers = [
-        (b"content-type", b"image/png"),
-        (b"content-length", str(len(picture)).encode()),
-        (b"cache-control", f"public, max-age={_DAY_S}".encode()),
-    ]
-    await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if is_head else picture})
+    headers = Headers(scope=scope)
+    scheme = headers.get("x-forwarded-proto", scope["scheme"])
+    return f"{scheme if scheme in ('http', 'https') else 'http'}://{headers.get('host', '')}"
 
 
 class _Rewriter:
@@ -108,10 +99,10 @@ class _Rewriter:
 
     def __init__(self, send: Send, head: str) -> None:
         self._send, self._head = send, head.encode()
-        self._start: Scope | None = None
+        self._start: Message | None = None
         self._body = b""
 
-    async def __call__(self, message: Scope) -> None:
+    async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start" and _is_html(message):
             self._start = message
         elif self._start is None:
@@ -121,17 +112,15 @@ class _Rewriter:
             if not message.get("more_body"):
                 await self._finish(self._start)
 
-    async def _finish(self, start: Scope) -> None:
+    async def _finish(self, start: Message) -> None:
         body = self._body.replace(_TITLE, self._head, 1)
-        growth = len(body) - len(self._body)
-        headers = [
-            (name, str(int(value) + growth).encode() if name == b"content-length" and body else value)
-            for name, value in start["headers"]
-            if name not in (b"etag", b"last-modified")
-        ]
-        await self._send({**start, "headers": headers})
+        headers = MutableHeaders(scope=start)
+        if body:
+            headers["content-length"] = str(len(body))
+        del headers["etag"], headers["last-modified"]
+        await self._send(start)
         await self._send({"type": "http.response.body", "body": body})
 
 
-def _is_html(start: Scope) -> bool:
-    return any(name == b"content-type" and value.startswith(b"text/html") for name, value in start["headers"])
+def _is_html(start: Message) -> bool:
+    return Headers(scope=start).get("content-type", "").startswith("text/html")

@@ -16,10 +16,10 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 import streamlit as st
+from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp as App
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.kit.classroom.shared import COOKIE, is_well_formed, new_visitor
 
@@ -31,12 +31,12 @@ REFUSAL = (
 )
 
 
-class _Layer:
-    def __init__(self, app: App) -> None:
+class Layer:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
 
-class KnownHosts(_Layer):
+class KnownHosts(Layer):
     """ASGI middleware that answers 403 to a foreign Host or Origin, for pages and websockets."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,7 +82,7 @@ def _is_ip(name: str) -> bool:
     return True
 
 
-class AtOnce(_Layer):
+class AtOnce(Layer):
     """ASGI middleware that turns on TCP_NODELAY. It must be the first one.
 
     Uvicorn's `receive` is a method of an object with the connection; ASGI itself does not name it.
@@ -103,7 +103,7 @@ OPEN = {"health", "host-config", "stream", "upload_file", "bidi-components"}
 NOT_FOUND = b"Not Found"
 
 
-class OpenEndpoints(_Layer):
+class OpenEndpoints(Layer):
     """ASGI middleware that answers 404 at addresses of the server that no browser needs."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -118,7 +118,7 @@ class OpenEndpoints(_Layer):
 KEPT_S = 90 * 24 * 3600  # seconds that a browser keeps it: a course takes weeks
 
 
-class Visitors(_Layer):
+class Visitors(Layer):
     """ASGI middleware that gives a browser an id with its first page, once."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -128,8 +128,8 @@ class Visitors(_Layer):
 
         async def with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] < HTTPStatus.BAD_REQUEST:
-                cookie = (b"set-cookie", _cookie(new_visitor(), scope["scheme"] == "https").encode())
-                message = {**message, "headers": [*message.get("headers", ()), cookie]}
+                cookie = _cookie(new_visitor(), scope["scheme"] == "https")
+                MutableHeaders(scope=message).append("set-cookie", cookie)
             await send(message)
 
         await self._app(scope, receive, with_cookie)

@@ -1,5 +1,6 @@
 """A pasted link shows the page's question, its finding and its card; everything else passes unchanged."""
 
+import asyncio
 import re
 from html import unescape
 
@@ -40,7 +41,7 @@ def asked(path: str, *, method: str = "GET", kind: bytes = b"text/html; charset=
         "scheme": "http",
         "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in request.items()],
     }
-    complete(Heads(streamlit)(scope, None, send))
+    complete(Heads(streamlit)(scope, asyncio.Event().wait, send))
     answer = b"".join(message.get("body", b"") for message in sent)
     return answer, dict(sent[0]["headers"]), seen
 
