@@ -4,18 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from pages.benchmarks.charts import rows as charts
 from pages.benchmarks.charts.points import TITLES, Point, Roof, roofline
-from pages.benchmarks.charts.rows import (
-    MATMUL,
-    NO_OP,
-    QUANTIZE,
-    Cost,
-    Dot,
-    Group,
-    Other,
-    cost_chart,
-    ratios_chart,
-)
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import mark_of
 from tests.pages.specs import rows
@@ -42,14 +32,14 @@ def labels(spec) -> dict[str, str]:
     return baselines
 
 
-def dot(name="4096³", ratio=0.8, *, is_here=False) -> Dot:
-    return Dot(
+def dot(name="4096³", ratio=0.8, *, is_here=False) -> charts.Dot:
+    return charts.Dot(
         name=name, is_here=is_here, ratio=ratio, low=0.9 * ratio, high=1.1 * ratio, bf16=2.0, words=WORDS
     )
 
 
-def group(*dots, title="Per row", mean: float | None = 0.8, others=()) -> Group:
-    return Group(title=title, recipe="rowwise", mean=mean, mean_bf16=2.0, dots=dots, others=others)
+def group(*dots, title="Per row", mean: float | None = 0.8, others=()) -> charts.Group:
+    return charts.Group(title=title, recipe="rowwise", mean=mean, mean_bf16=2.0, dots=dots, others=others)
 
 
 ROOM = 590
@@ -57,12 +47,12 @@ ROOM = 590
 
 @pytest.fixture
 def ratios():
-    deep = Other(line=1, name="DeepGEMM", ratio=1.9, source="a GPU")
+    deep = charts.Other(line=1, name="DeepGEMM", ratio=1.9, source="a GPU")
     groups = [
         group(dot("4096³", 0.8), dot("8192³", 1.5, is_here=True), others=(deep,)),
         group(dot("4096³", 0.5), title="MXFP8", mean=None),
     ]
-    return ratios_chart(groups, ROOM, INK)
+    return charts.ratios_chart(groups, ROOM, INK)
 
 
 def flat(spec) -> list[dict]:
@@ -82,7 +72,7 @@ def test_a_point_and_its_whisker_are_where_its_figures_are_and_a_library_is_in_i
 
 def test_a_group_without_an_op_of_torch_s_says_so_and_stands_beside_bf16_only(ratios):
     heads = [(row["none"], row["figure"], row["figure_bf16"]) for row in rows(ratios, "heads")]
-    assert heads == [("", "0.80", "2.00"), (NO_OP, "", "2.00")]
+    assert heads == [("", "0.80", "2.00"), (charts.NO_OP, "", "2.00")]
     assert len(rows(ratios, "bf16")) == 3
 
 
@@ -95,8 +85,8 @@ def test_the_axis_lies_around_one_and_holds_all_points(ratios):
 
 def test_with_little_room_the_points_of_a_group_share_a_line(ratios):
     groups = [group(*(dot(f"{side}³") for side in range(1, 9))) for _ in range(8)]
-    assert len({row["y"] for row in rows(ratios_chart(groups, 3 * ROOM, INK), "points")}) == 64
-    assert len({row["y"] for row in rows(ratios_chart(groups, 370, INK), "points")}) == 8
+    assert len({row["y"] for row in rows(charts.ratios_chart(groups, 3 * ROOM, INK), "points")}) == 64
+    assert len({row["y"] for row in rows(charts.ratios_chart(groups, 370, INK), "points")}) == 8
 
 
 def test_a_hover_says_which_gpu_when_and_at_which_clock(ratios):
@@ -185,15 +175,15 @@ def test_a_label_goes_below_its_line_where_a_line_or_a_datasheet_s_label_is_near
 
 def test_a_bar_of_cost_is_the_matmul_then_the_quantization():
     costs = [
-        Cost(name="bf16", recipe=None, matmul=1.0, quantize=None, words=None),
-        Cost(name="Per row", recipe="rowwise", matmul=0.5, quantize=0.25, words=WORDS),
+        charts.Cost(name="bf16", recipe=None, matmul=1.0, quantize=None, words=None),
+        charts.Cost(name="Per row", recipe="rowwise", matmul=0.5, quantize=0.25, words=WORDS),
     ]
-    spec = cost_chart(costs, ROOM, INK)
+    spec = charts.cost_chart(costs, ROOM, INK)
     bars = [(r["name"], r["part"], r["start"], r["end"]) for r in rows(spec, "bars")]
     assert bars == [
-        ("bf16", MATMUL, 0.0, 1.0),
-        ("Per row", MATMUL, 0.0, 0.5),
-        ("Per row", QUANTIZE, 0.5, 0.75),
+        ("bf16", charts.MATMUL, 0.0, 1.0),
+        ("Per row", charts.MATMUL, 0.0, 0.5),
+        ("Per row", charts.QUANTIZE, 0.5, 0.75),
     ]
     assert [(row["matmul"], row["quantize"]) for row in rows(spec, "ends")] == [
         ("1.00", ""),

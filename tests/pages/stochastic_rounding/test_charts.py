@@ -13,15 +13,7 @@ from fp8core.stochastic import Debias
 from pages.kit.charts.ink import DARK, LIGHT, Ink
 from pages.kit.charts.template import Filled
 from pages.kit.lesson.facts import fact
-from pages.stochastic_rounding.charts.noise import (
-    EXACT,
-    NEAREST,
-    STOCHASTIC,
-    blur_chart,
-    dot_chart,
-    mean_chart,
-    weight_chart,
-)
+from pages.stochastic_rounding.charts import noise
 from pages.stochastic_rounding.training import RUNS, SINGLE_RUNS, first_win, weight_path
 from tests.pages.specs import dataset, rows
 
@@ -30,20 +22,20 @@ ERRORS = DotErrors(terms=np.array([4, 8]), nearest=np.array([0.2, 0.1]), stochas
 
 
 def blur_spec(ink: Ink) -> Filled:
-    return blur_chart([0.4, 0.3], [0.5, 0.1], 1, ink)
+    return noise.blur_chart([0.4, 0.3], [0.5, 0.1], 1, ink)
 
 
 def dot_spec(ink: Ink) -> Filled:
-    return dot_chart(ERRORS, (0.01, 1.0), "Both signs", ink, floor=0.02)
+    return noise.dot_chart(ERRORS, (0.01, 1.0), "Both signs", ink, floor=0.02)
 
 
 def mean_spec(ink: Ink) -> Filled:
     values = values_around(E2M1, 2.0, 4)
-    return mean_chart(sweep(E2M1, values, 10, 1, Debias.TRUNCATE), values, "e2m1", ink)
+    return noise.mean_chart(sweep(E2M1, values, 10, 1, Debias.TRUNCATE), values, "e2m1", ink)
 
 
 def weight_spec(ink: Ink, steps: int = 1000) -> Filled:
-    return weight_chart(weight_path("e2m1", 0.01, Pull.DOWN, steps, 8, 0), ink)
+    return noise.weight_chart(weight_path("e2m1", 0.01, Pull.DOWN, steps, 8, 0), ink)
 
 
 def line(spec: Filled, name: str, x: str) -> dict[float, float]:
@@ -74,17 +66,17 @@ def test_a_chart_names_its_data_and_its_axes_hold_every_line(make, ink):
 
 def test_the_blur_chart_shows_both_errors_and_where_the_pictures_are():
     spec = blur_spec(LIGHT)
-    assert line(spec, NEAREST, "blur") == {0: 0.4, 1: 0.3}
-    assert line(spec, STOCHASTIC, "blur") == {0: 0.5, 1: 0.1}
+    assert line(spec, noise.NEAREST, "blur") == {0: 0.4, 1: 0.3}
+    assert line(spec, noise.STOCHASTIC, "blur") == {0: 0.5, 1: 0.1}
     assert dataset(spec, "shown") == {"blur": [1]}
 
 
 def test_the_dot_chart_shows_both_errors_and_the_bias_only_where_there_is_one():
     spec = dot_spec(LIGHT)
-    assert line(spec, STOCHASTIC, "terms") == {4: 0.3, 8: 0.05}
-    assert line(spec, NEAREST, "terms") == {4: 0.2, 8: 0.1}
+    assert line(spec, noise.STOCHASTIC, "terms") == {4: 0.3, 8: 0.05}
+    assert line(spec, noise.NEAREST, "terms") == {4: 0.2, 8: 0.1}
     assert dataset(spec, "floor")["y"] == [0.02]
-    assert len(dot_chart(ERRORS, (0.01, 1.0), "Both signs", LIGHT)["layer"]) == 1
+    assert len(noise.dot_chart(ERRORS, (0.01, 1.0), "Both signs", LIGHT)["layer"]) == 1
 
 
 def test_noise_wins_from_the_first_length_after_which_it_never_loses():
@@ -95,16 +87,16 @@ def test_noise_wins_from_the_first_length_after_which_it_never_loses():
 
 def test_the_mean_with_one_random_bit_is_half_way_from_the_middle_of_a_gap_on():
     spec = mean_spec(LIGHT)
-    assert line(spec, EXACT, "x") == {1.0: 1.0, 4.0: 4.0}
-    mean = line(spec, STOCHASTIC, "x")
+    assert line(spec, noise.EXACT, "x") == {1.0: 1.0, 4.0: 4.0}
+    mean = line(spec, noise.STOCHASTIC, "x")
     assert mean[min(mean)] == 1.0
     upper = [row for row in rows(spec, "figures") if 2.5 < row["x"] < 3]
     assert {(row["mean"], row["nearest"], row["chance"], row["sd"]) for row in upper} == {
         (2.5, 3.0, 0.5, 0.5)
     }
     stairs = rows(spec, "lines")
-    assert {row["y"] for row in stairs if row["line"] == NEAREST} == {1.0, 1.5, 2.0, 3.0, 4.0}
-    assert {row["x"] for row in stairs if row["line"] == NEAREST} == {1.0, 1.25, 1.75, 2.5, 3.5, 4.0}
+    assert {row["y"] for row in stairs if row["line"] == noise.NEAREST} == {1.0, 1.5, 2.0, 3.0, 4.0}
+    assert {row["x"] for row in stairs if row["line"] == noise.NEAREST} == {1.0, 1.25, 1.75, 2.5, 3.5, 4.0}
     band = next(row for row in rows(spec, "band") if 2.5 < row["x"] < 3)
     assert (band["low"], band["high"]) == (2.0, 3.0)
 
@@ -112,14 +104,14 @@ def test_the_mean_with_one_random_bit_is_half_way_from_the_middle_of_a_gap_on():
 @pytest.mark.parametrize("steps", [100, 10_000])
 def test_the_weight_chart_has_every_line_from_first_to_last_step_in_few_points(steps):
     spec = weight_spec(LIGHT, steps)
-    for name in (STOCHASTIC, NEAREST, EXACT):
+    for name in (noise.STOCHASTIC, noise.NEAREST, noise.EXACT):
         path = line(spec, name, "step")
         assert (min(path), max(path)) == (0, steps)
         assert len(path) <= 200
     assert len(set(dataset(spec, "runs")["line"])) == SINGLE_RUNS < RUNS
-    assert line(spec, NEAREST, "step")[steps] == 1.0
+    assert line(spec, noise.NEAREST, "step")[steps] == 1.0
     last = rows(spec, "figures")[-1]
-    assert last["mean"] == line(spec, STOCHASTIC, "step")[steps]
+    assert last["mean"] == line(spec, noise.STOCHASTIC, "step")[steps]
     assert max(row["sd"] for row in rows(spec, "figures")) > 0
 
 
