@@ -38,13 +38,7 @@ TITLE = "Where do the small terms go?"
 FAST = ACCUMULATORS["hopper_fast"]
 
 
-@pytest.fixture(autouse=True)
-def workers(stand_in_workers):
-    return stand_in_workers
-
-
-def spec(at) -> dict:
-    return json.loads(at.get("vega_lite_chart")[0].proto.spec)
+pytestmark = pytest.mark.usefixtures("stand_in_workers")
 
 
 def result(unit, terms: str, operands: str, k: int, seed: int = 0) -> tuple[float, float]:
@@ -109,20 +103,18 @@ def test_a_c_that_begins_large_takes_bits_of_the_products(open_app):
     assert not sent_dataset(promoted.get("vega_lite_chart")[0], PULLS)["at"], "its c begins at 0"
 
 
-def slider(at):
-    return next(param for param in spec(at)["params"] if param["name"] == SLIDER)
-
-
-def slider_at(at):
-    return slider(at)["value"][0]["at"]
-
-
 def test_the_address_s_step_is_where_the_slider_opens_and_is_brought_into_range(open_app):
+    def slider() -> tuple[int, int]:
+        """Its value, and its end."""
+        params = json.loads(at.get("vega_lite_chart")[0].proto.spec)["params"]
+        own = next(param for param in params if param["name"] == SLIDER)
+        return own["value"][0]["at"], own["bind"]["max"]
+
     at = open_app(PAGE, step="7")
-    assert slider_at(at) == 7
+    assert slider() == (7, 8)
     at.segmented_control(key="sum_k").set_value(64).run()
     assert not at.exception
-    assert (slider_at(at), slider(at)["bind"]["max"]) == (2, 2)
+    assert slider() == (2, 2)
     assert at.query_params == {"step": "2", "sum_k": "64"}
 
 

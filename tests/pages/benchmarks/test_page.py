@@ -145,17 +145,6 @@ def test_deepgemm_is_quoted_beside_the_rows_of_its_gemm_and_nowhere_else(open_ap
         assert "DeepGEMM" not in texts(open_app(PAGE, **address))
 
 
-def test_each_gpu_s_recorded_rows_are_by_themselves(open_app, recorded):
-    other = replace(gpu_row(JOB).machine, name="NVIDIA B200")
-    recorded(gpu_row(JOB), gpu_row(replace(JOB, m=8192)), gpu_row(JOB, ours=timing(45.0), machine=other))
-    at = open_app(PAGE)
-    assert at.selectbox(key="gpu").options == ["NVIDIA H200", "NVIDIA B200"]
-    assert len(dots(at)) == 2
-    at.selectbox(key="gpu").set_value("nvidia_b200").run()
-    assert at.query_params == {"gpu": "nvidia_b200"}
-    assert [bar["ratio"] for bar in dots(at)] == [pytest.approx(2.0)]
-
-
 @pytest.mark.parametrize("section", ["ratios", "roofline", "any_shape"])
 def test_without_a_gpu_the_button_says_why_it_cannot_run_and_one_gpu_is_no_choice(
     open_app, recorded, section

@@ -10,16 +10,15 @@ from kernels.measure.jobs import Allowance
 from kernels.measure.rows import SIMPLE_FIRST
 from kernels.worker.jobs import Running, Waiting
 from pages.kit.gemm import queue_panel as gpu_queue
-from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.presets import refusal
-from pages.kit.gemm.queue_panel import Workers, ago, in_words
+from pages.kit.gemm.queue_panel import ago, in_words
 from pages.kit.gemm.results import Origin, Result
 from pages.live_gemm.facts import small_instead
 from pages.live_gemm.result import notice
 from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job, row
-from tests.pages.gemm_rows import gpu_row, run_until, stand_in_queue
+from tests.pages.gemm_rows import gpu_row, run_until
 from tests.pages.live_gemm.page import PAGE, SMALL, metrics, run_job
 from tests.pages.texts import is_quiet, press, texts
 
@@ -27,12 +26,8 @@ FIRST = "This is the first answer"
 
 
 @pytest.fixture
-def workers(monkeypatch, tmp_path, gates):
-    monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
-    workers = Workers(stand_in_queue(gates.argument), has_gpu=True)
-    monkeypatch.setattr(gpu_queue, "workers", lambda: workers)
-    yield workers
-    workers.queue.close()
+def workers(on_gpu, stand_in_workers):
+    return stand_in_workers
 
 
 def of(act: Act) -> dict[str, str]:

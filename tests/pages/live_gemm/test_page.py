@@ -19,10 +19,7 @@ from tests.pages.live_gemm.page import PAGE, SMALL, headings, metrics, run_job
 from tests.pages.recipe_chooser import recipe_list
 from tests.pages.texts import is_quiet, press, texts
 
-
-@pytest.fixture(autouse=True)
-def workers(stand_in_workers):
-    return stand_in_workers
+pytestmark = pytest.mark.usefixtures("stand_in_workers")
 
 
 def test_without_a_gpu_the_page_opens_on_the_recorded_shape_and_runs_a_small_one(open_app, tmp_path):
@@ -103,8 +100,8 @@ def test_a_run_shows_its_error_and_says_that_it_was_interpreted(open_app):
     assert "Nothing has been run yet" not in texts(at)
 
 
-def test_the_panel_tells_how_many_are_ahead_and_stop_takes_the_run_out(open_app, workers):
-    first = workers.queue.submit(job(Act.HANG), "somebody else")
+def test_the_panel_tells_how_many_are_ahead_and_stop_takes_the_run_out(open_app, stand_in_workers):
+    first = stand_in_workers.queue.submit(job(Act.HANG), "somebody else")
     at = open_app(PAGE, **SMALL)
     at.button(key="run").click().run()
     text = at.get("progress")[0].proto.text
@@ -112,7 +109,7 @@ def test_the_panel_tells_how_many_are_ahead_and_stop_takes_the_run_out(open_app,
     press(at, "Stop")
     run_until(at, is_quiet)
     assert "Stopped on request" in texts(at)
-    workers.queue.stop(first)
+    stand_in_workers.queue.stop(first)
 
 
 def test_a_run_that_fails_shows_its_sentence_and_the_next_one_clears_it(open_app):

@@ -19,13 +19,10 @@ from kernels.measure.jobs import GemmJob
 from kernels.measure.records import GEMMS
 from kernels.measure.tune import coarse
 from kernels.paths import RECORDS, TOP
-from pages.kit.gemm import queue_panel as gpu_queue
-from pages.kit.gemm import results as gemm_results
-from pages.kit.gemm.queue_panel import Workers
 from pages.kit.in_code.source_text import explanation, text
 from pages.kit.inert import plain
 from pages.live_gemm.result import sentence, source_of
-from tests.pages.gemm_rows import gpu_row, record, stand_in_queue, timing
+from tests.pages.gemm_rows import gpu_row, record, timing
 
 PAGE = "pages/live_gemm.py"
 RECIPES_WITH_ROWS = {row.job.recipe for row in GEMMS.read(RECORDS).rows}
@@ -44,11 +41,8 @@ def ran(recipe="deepseek_v3", matmul="fprop", m=4096, how=Summation.RECIPE, devi
 
 
 @pytest.fixture
-def shown(open_app, monkeypatch, tmp_path):
+def shown(open_app, stand_in_workers, tmp_path):
     """A function that shows one recorded row on the page; the texts and the code of its kernel."""
-    workers = Workers(stand_in_queue(), has_gpu=False)
-    monkeypatch.setattr(gpu_queue, "workers", lambda: workers)
-    monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
 
     def show(plan, **changes):
         words = {"kernel": plan.title} if plan else {}
@@ -59,8 +53,7 @@ def shown(open_app, monkeypatch, tmp_path):
         first = next(place for place, one in enumerate(words) if "** ran" in one)
         return words[first:], [one.value for one in at.code if "def " in one.value]
 
-    yield show
-    workers.queue.close()
+    return show
 
 
 def functions(source):

@@ -7,7 +7,6 @@ import pytest
 from kernels.gemm.simple.dot_scaled import NOTE
 from kernels.measure.jobs import Cache, GemmJob, Into
 from kernels.measure.rows import Peer
-from pages.kit.gemm import results as gemm_results
 from pages.kit.inert import plain
 from pages.live_gemm.result import contenders
 from pages.live_gemm.results import recorded
@@ -15,11 +14,7 @@ from tests.pages.gemm_rows import gpu_row, record, timing
 from tests.pages.live_gemm.page import PAGE, metrics
 from tests.pages.texts import texts
 
-
-@pytest.fixture(autouse=True)
-def no_records(monkeypatch, tmp_path):
-    """Recorded rows are those that a test records."""
-    monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
+pytestmark = pytest.mark.usefixtures("stand_in_workers")
 
 
 def test_a_cold_row_that_adds_into_d_says_so_and_names_torch_s_op_and_the_simple_kernel(open_app, tmp_path):

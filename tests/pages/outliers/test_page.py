@@ -24,9 +24,7 @@ SMALL = "256x512"
 EVERY = [*(section for section in SHOW.options if section != "more"), *MORE.options]
 
 
-@pytest.fixture(autouse=True)
-def workers(stand_in_workers):
-    return stand_in_workers
+pytestmark = pytest.mark.usefixtures("stand_in_workers")
 
 
 def address(section: str) -> dict[str, str]:

@@ -11,13 +11,12 @@ from kernels.check.report import CheckJob, Verdict
 from kernels.worker.jobs import Done
 from pages.kit.charts.bars import PARTS
 from pages.kit.gemm import queue_panel as gpu_queue
-from pages.kit.gemm.queue_panel import Workers
 from pages.sanity_check import history as sanity_history
 from pages.sanity_check.history import History
 from tests.kernels.check.reports import ADA, INTERPRETED, NO_TORCH, REPORT
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act
-from tests.pages.gemm_rows import run_until, stand_in_queue, wait_for_ends
+from tests.pages.gemm_rows import run_until, wait_for_ends
 from tests.pages.sanity_check.reports import report
 from tests.pages.specs import sent_dataset
 from tests.pages.texts import is_quiet, press, texts
@@ -26,12 +25,8 @@ PAGE = "pages/sanity_check.py"
 
 
 @pytest.fixture(autouse=True)
-def workers(monkeypatch, gates):
-    """Stand-in workers, taken for a GPU's."""
-    workers = Workers(stand_in_queue(gates.argument), has_gpu=True)
-    monkeypatch.setattr(gpu_queue, "workers", lambda: workers)
-    yield workers
-    workers.queue.close()
+def workers(on_gpu, stand_in_workers):
+    return stand_in_workers
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +39,7 @@ def history(monkeypatch) -> History:
 
 @pytest.fixture
 def without_gpu(workers, monkeypatch):
-    monkeypatch.setattr(gpu_queue, "workers", lambda: replace(workers, has_gpu=False))
+    monkeypatch.setattr(gpu_queue, "workers", lambda: workers)
 
 
 FINE = "FP8 works on this GPU: "
