@@ -61,13 +61,18 @@ def show(controls: Controls) -> None:
             param=HAND,
             field=FIELD,
             alt_at=lambda _: (
-                f"Error maps of {', '.join(titles.values())} below the largest number of each channel."
+                f"Error maps of {', '.join(titles.values())}, and each channel's largest number."
             ),
             hand=Hand(label="How much larger the outliers are", way="up"),
             around=place,
         )
+
+        def pull(at: float) -> None:
+            controls.preset(**{EVERY.key: int(at)})
+
         with both:
-            _mount_ruler(controls)
+            hand, every = Hand(label=EVERY.label, rail=APART), controls.value(EVERY)
+            hand.mount("hand_outliers_every", at=every, on_change=pull)
     else:
         draw_chart(
             picture(subject, maps, height, theme(), run=run),
@@ -76,28 +81,25 @@ def show(controls: Controls) -> None:
             is_rigid=True,
             alt="; ".join(f"{titles[key]}: {percent(part.zeros)} become 0" for key, part in maps.items()),
         )
-    rows, columns = subject.source.shape
     with place:
         codes.hear_clicks(controls, subject, maps)
         if run:
             codes.draw(controls, subject, *run)
     controls.draw(NUMBERS)
-    view.know.markdown(
+    view.know.markdown(_rules(subject, maps))
+
+
+def _rules(subject: Subject, maps: Mapping[str, ErrorMap]) -> str:
+    first, (rows, columns) = next(iter(maps.values())), subject.source.shape
+    every = ", ".join(f"{subject.titles[key]} {db(part.error.sqnr_db)}" for key, part in maps.items())
+    return (
         f"The maps show {len(first.rows)} rows and {len(first.columns)} columns around the largest "
         f"number, of {rows:,} × {columns:,}. The figures count the whole tensor. The darker an element, the "
         "larger its error |e| / |x|. A channel is an outlier where its rms is more than "
-        f"{OUTLIER:g} times the median one. SQNR of the whole tensor, 10 · log10(‖x‖² / ‖e‖²): "
-        + ", ".join(f"{titles[key]} {db(part.error.sqnr_db)}" for key, part in maps.items())
-        + (". The outliers hold most of ‖x‖², so SQNR is almost theirs alone." if first.has_outliers else ".")
+        f"{OUTLIER:g} times the median one. SQNR of the whole tensor, 10 · log10(‖x‖² / ‖e‖²): {every}."
+        + " The outliers hold most of ‖x‖², so SQNR is almost theirs alone."
+        * first.has_outliers
     )
-
-
-def _mount_ruler(controls: Controls) -> None:
-    def pull(at: float) -> None:
-        controls.preset(**{EVERY.key: int(at)})
-
-    hand = Hand(label=EVERY.label, rail=APART)
-    hand.mount("hand_outliers_every", at=controls.value(EVERY), on_change=pull)
 
 
 def picture(
@@ -158,13 +160,13 @@ def _row(subject: Subject, key: str, part: ErrorMap | None, ink: Ink) -> dict[st
     }
 
 
-def _outline(part: ErrorMap, run: Codes) -> dict[str, list[float]]:
+def _outline(part: ErrorMap, run: Codes) -> dict[str, dict[str, float]]:
     """A run on this map: its columns, and its rows as shares of the map."""
     if run.rows.start not in part.rows:
         return {}
-    rows = [(at - part.rows.start) / len(part.rows) for at in (run.rows.start, run.rows.stop)]
-    columns = [at - part.columns.start for at in (run.columns.start, run.columns.stop)]
-    return {"picked": [*columns, *rows]}
+    first, last = ((at - part.rows.start) / len(part.rows) for at in (run.rows.start, run.rows.stop))
+    start, stop = (at - part.columns.start for at in (run.columns.start, run.columns.stop))
+    return {"picked": {"from": start, "to": stop, "first": first, "last": last}}
 
 
 def png(levels: NDArray[np.uint8], ink: Ink) -> str:

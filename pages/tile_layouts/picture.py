@@ -193,7 +193,8 @@ def _element_table(tile: OperandTile, scene: Scene, ink: Ink) -> str:
     """The first elements of the tile and its largest: from x to the code and back."""
     operand, part, spec = scene.operand(tile.side), _part(tile), scene.spec.operand(tile.side)
     top, left = tile.stored.rows.start, tile.stored.columns.start
-    x, codes, numbers = operand.x[part], operand.codes(*part), operand.decoded(*part)
+    x, codes = operand.x[part], operand.codes(*part)
+    numbers = operand.format.decode(codes)
     if spec is None:
         before, after = {"x": operand.corner[part]}, {"bf16": numbers}
     else:

@@ -93,22 +93,12 @@ def pull(own: Scene, row: int, index: int, step: int) -> Scene:
 
 
 def windows(scene: Scene) -> list[list[int]]:
-    k, extent = scene.mnk[2], _extent(scene)
-    return [[start, min(start + extent, k)] for start in range(0, k, extent)]
-
-
-def _extent(scene: Scene) -> int:
-    down, across = scene.a.grid.extents
-    return down if scene.matmul.k_is_rows(Side.A) else across
+    return np.unique(scene.tiles(Side.A).k, axis=1).T.tolist()
 
 
 def is_lost(scene: Scene, row: int) -> NDArray[np.bool_]:
     """bool[K]: the numbers of a row of A that became 0."""
-    return (_values(scene, Side.A, row) == 0) & (scene.along_k(Side.A, scene.a.x, row) != 0)
-
-
-def _values(scene: Scene, side: Side, at: int) -> NDArray[np.float64]:
-    return scene.factors_along_k(side, at) * scene.scale_along_k(side, at)
+    return (scene.values_along_k(Side.A, row) == 0) & (scene.along_k(Side.A, scene.a.x, row) != 0)
 
 
 def sums(scene: Scene, row: int, column: int, index: int) -> list[NDArray[np.float64]]:
@@ -118,7 +108,7 @@ def sums(scene: Scene, row: int, column: int, index: int) -> list[NDArray[np.flo
     """
     lines = (Side.A, row), (Side.B, column)
     exact = [scene.along_k(side, scene.operand(side).x, at).astype(np.float64) for side, at in lines]
-    both = np.prod([[_values(scene, *line) for line in lines], exact], axis=1)
+    both = np.prod([[scene.values_along_k(*line) for line in lines], exact], axis=1)
     if not _is_rotated(scene):
         both[:, index] = 0
     return list(np.cumsum(both, axis=-1))
@@ -129,8 +119,7 @@ def _is_rotated(scene: Scene) -> bool:
 
 
 def _frames(scene: Scene, row: int, column: int, index: int) -> str:
-    line, whole = slice(row, row + 1), slice(None)
-    codes = scene.a.codes(*((whole, line) if scene.matmul.k_is_rows(Side.A) else (line, whole)))
+    codes = scene.codes_along_k(Side.A, row)
     scale = scene.scale_along_k(Side.A, row)[[start for start, _ in windows(scene)]]
     return frames(scene.a.format, scale[None], is_lost(scene, row), codes, *sums(scene, row, column, index))
 
@@ -179,7 +168,7 @@ def notice(scene: Scene, own: Scene, row: int, index: int, step: int) -> str:
     more = lost & ~is_lost(own, row)
     if not more.any():
         return f"Higher! The window of its tile, {size}, still reaches as many: {become}."
-    if _extent(scene) >= lost.size:
+    if len(windows(scene)) == 1:
         return f"The large number sets one scale for the whole row, and {become}."
     start, stop = next(one for one in windows(scene) if index < one[1])
     more[start:stop] = False

@@ -9,6 +9,7 @@ from fp8core.experiments.error_curves import Draws
 from pages.kit.charts.curves import Series, line
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import spread
 from pages.kit.charts.legible import axis_title
 from pages.kit.charts.recipe_marks import Mark
 from pages.kit.charts.template import Filled, by_column, several, template, text
@@ -33,8 +34,9 @@ def draws_chart(
     at, errors = [row["at"] for row in points], [row[end] for row in points for end in ("low", "high")]
     low, high = min(errors) - 1, max(errors) + 1
     last = {row["who"]: row for row in points}
-    heights = apart([row["mean"] for row in last.values()], _APART * (high - low))
-    names = {"who": list(last), "height": heights}
+    means, least = [row["mean"] - low for row in last.values()], _APART * (high - low)
+    heights = spread(means, [least] * len(last), high - low)
+    names = {"who": list(last), "height": [low + height for height in heights]}
     return _draws(ink).filled(
         {POINTS: by_column(points), NAMES: names},
         span=[min(at), max(at)],
@@ -129,13 +131,3 @@ def _shapes(ink: Ink) -> alt.LayerChart:
         ],
     )
     return dressed(alt.layer(line(lines, series, clip=True), points, height=TALL), ink)
-
-
-def apart(targets: Sequence[float], least: float) -> list[float]:
-    """Places near the targets, in their order, at least so far apart."""
-    order = sorted(range(len(targets)), key=targets.__getitem__)
-    places = [targets[at] for at in order]
-    for at in range(1, len(places)):
-        places[at] = max(places[at], places[at - 1] + least)
-    shift = (sum(places) - sum(targets)) / max(len(places), 1)
-    return [places[order.index(at)] - shift for at in range(len(targets))]

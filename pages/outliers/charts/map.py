@@ -57,34 +57,36 @@ def map_chart(
     of the map's height. With `stops`, outlier channels have a handle.
     """
     hand = stops.channels if stops else ()
-    is_outlier = [bool(one) or at in hand for at, one in zip(columns, outliers, strict=True)]
     # Sizes at a factor of 1.
-    own = [
-        size / stops.factor if stops and at in hand else size
-        for at, size in zip(columns, largest, strict=True)
-    ]
-    axis = _axis(largest, [size for at, size in zip(columns, own, strict=True) if at in hand], stops)
     channels = [
-        axis | {"at": at - columns.start + 0.5, "size": size, "is_outlier": one, "is_pulled": at in hand}
-        for at, size, one in zip(columns, own, is_outlier, strict=True)
+        {"at": at - columns.start + 0.5, "is_outlier": bool(one) or at in hand, "is_pulled": at in hand}
+        | {"size": size / stops.factor if at in hand else size}
+        for at, size, one in zip(columns, largest, outliers, strict=True)
     ]
+    axis = _axis(largest, [one["size"] for one in channels if one["is_pulled"]], stops)
+    channels = [axis | one for one in channels]
     rows, groups, height_in_rows = _places(rows)
-    tiles = [tile for row in rows for tile in _tiles(row, columns, is_outlier)]
-    outlines = [[row["top"], *place] for row in rows if (place := row.pop("picked", None))]
-    ends = enumerate(("top", "from", "to", "first", "last"))
+    tiles = [tile for row in rows for tile in _tiles(row, columns, [one["is_outlier"] for one in channels])]
+    outlines = [row.pop("picked") | {"top": row["top"]} for row in rows if "picked" in row]
     data = {
         ROWS: by_column(rows),
-        OUTLINES: {name: [outline[at] for outline in outlines] for at, name in ends},
+        OUTLINES: _columns(outlines, "top", "from", "to", "first", "last"),
         GROUPS: by_column(groups),
         CHANNELS: by_column(channels),
-        TILES: by_column(tiles) or {name: [] for name in ("top", "from", "to", "words")},
+        TILES: _columns(tiles, "top", "from", "to", "words"),
         HEAD: {"left": ["largest number\nof each channel"], "right": [share_of], "brief": [brief]},
     }
-    holes, data[APART] = {}, _distances(stops)
+    holes = {}
     if stops:
         # The channel in the middle has the handle; the others rise with it.
         place = channels[hand[len(hand) // 2] - columns.start]
         data[STOPS] = by_column([place | {FACTOR: factor} for factor in stops.factors])
+        data[APART] = by_column(
+            [
+                {"at": one, "words": f"an outlier every {one} channels", "now": one == stops.every}
+                for one in stops.distances
+            ]
+        )
         holes = {"start": stops.start, "most": stops.factors[-1]}
     return _map(ink, stops is not None).filled(
         data,
@@ -96,15 +98,8 @@ def map_chart(
     )
 
 
-def _distances(stops: Stops | None) -> dict[str, list[Any]]:
-    every = stops.distances if stops else []
-    return {
-        "at": [*every],
-        "from": [0 for _ in every],
-        "to": [*every],
-        "words": [f"an outlier every {one} channels" for one in every],
-        "now": [one == stops.every for one in every] if stops else [],
-    }
+def _columns(rows: Sequence[dict[str, Any]], *names: str) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in names}
 
 
 def _axis(largest: Sequence[float], outliers: Sequence[float], stops: Stops | None) -> dict[str, float]:
@@ -294,19 +289,19 @@ def _stops(ink: Ink) -> list[alt.Chart]:
 
 def _apart(ink: Ink) -> list[alt.Chart]:
     """The distance of two outliers along a ruler, with a handle at its end."""
-    stops = alt.Chart(alt.NamedData(APART)).transform_calculate(y=str(_RULER))
+    stops = alt.Chart(alt.NamedData(APART)).transform_calculate(y=str(_RULER), start="0")
     now = stops.transform_filter("datum.now").transform_calculate(
         said="(width < 900 ? 'every ' : 'an outlier every ') + datum.at + ' channels'"
     )
     words = [
         now.transform_filter(which)
         .mark_text(align=align, baseline="middle", dx=dx, fontSize=13, aria=False, **style)
-        .encode(x=_x("to"), y=_y("y"), text="said:N")
+        .encode(x=_x("at"), y=_y("y"), text="said:N")
         for which, align, dx in (("datum.at <= 64", "left", 20), ("datum.at > 64", "right", -20))
         for style in ({"stroke": ink.page, "strokeWidth": 6}, {"color": ink.soft})
     ]
     ruler = now.mark_rule(color=ink.mid, strokeWidth=1.75, aria=False)
-    return [ruler.encode(x=_x("from"), x2="to:Q", y=_y("y")), *words, rail(stops, _x("to"), _y("y"), APART)]
+    return [ruler.encode(x=_x("start"), x2="at:Q", y=_y("y")), *words, rail(stops, _x("at"), _y("y"), APART)]
 
 
 def _outlines(ink: Ink) -> list[alt.Chart]:

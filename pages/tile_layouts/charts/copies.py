@@ -15,7 +15,7 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import Row, word
 from pages.kit.charts.words import bytes_text, count, percent_text, stored_tile
-from pages.tile_layouts.charts.scene import BF16, CopyScene, arrow, scale_color, scale_words, stored_slice
+from pages.tile_layouts.charts.scene import BF16, CopyScene, arrow, scale_words, stored_slice
 
 WIDTH, HEIGHT, FLAT = 1056, 580, 450
 LEFT, COLUMN, WIDE = 120, 226, 150
@@ -153,12 +153,13 @@ def _picture(height: float, ink: Ink) -> alt.LayerChart:
     bands = rects(BANDS).mark_rect(fill=ink.panel, fillOpacity=0.6, cornerRadius=6).encode(**where)
     boxes = rects(BOXES).mark_rect(fill=ink.panel, stroke=ink.line, cornerRadius=2).encode(**where)
     hollow = alt.when(alt.datum.kind == "repeated")
+    ramp = alt.Scale(range="ramp", domain=[0, 1], clamp=True)
     tiles = (
         rects(marks.TILES)
         .mark_rect(strokeWidth=1.25, invalid=None)
         .encode(
             **where,
-            color=hollow.then(alt.value(ink.page)).otherwise(scale_color()),
+            color=hollow.then(alt.value(ink.page)).otherwise(alt.Color("log2:Q", legend=None, scale=ramp)),
             stroke=hollow.then(alt.value(ink.mid)).otherwise(alt.value(ink.page)),
             tooltip=[alt.Tooltip("what:N", title="elements"), alt.Tooltip("detail:N", title="scale")],
         )

@@ -1,6 +1,6 @@
 """The rule along K: tiles of both operands, summed stretches, and their sums."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,9 +15,9 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import Row, word
 from pages.kit.charts.words import percent_text, short, span
-from pages.tile_layouts.charts.scene import arrow, scale_color
+from pages.tile_layouts.charts.scene import arrow
 
-WIDTH, HEIGHT, FLAT = 1056, 490, 450
+WIDTH, HEIGHT = 1056, 490
 ROOM_FOR_WORDS, ROOM_FOR_MARKS = 8, 16
 LEAVES, VARIES = "leaves", "varies"
 SUMMED, SUMS = "summed", "sums"
@@ -49,32 +49,23 @@ class RuleScene:
         return all(part.scale_leaves_sum for part in self.summed)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Tracks:
-    a: float
-    b: float
-    summed: float
-    tall: float
-    sums: tuple[float, float]
-    totals: float
-
-
-_TALL = _Tracks(a=58, b=134, summed=210, tall=44, sums=(290, 406), totals=446)
-_FLAT = _Tracks(a=44, b=98, summed=152, tall=30, sums=(212, 300), totals=332)
+# Places from the top, and the height of a track, in a picture of HEIGHT.
+_TRACKS = {"a": 58.0, "b": 134.0, "summed": 210.0, "tall": 44.0, "sums": 290.0, "low": 406.0, "totals": 446.0}
 
 
 def rule_chart(scene: RuleScene, numbers: ContractedNumbers, ink: Ink, room: float = HEIGHT) -> Filled:
     """K from left to right: A's tiles, B's tiles, the summed stretches, and their sums."""
-    at = _FLAT if room < FLAT else _TALL
+    height = min(room, HEIGHT)
+    at = {track: place * height / HEIGHT for track, place in _TRACKS.items()}
     zero, unit = _level(numbers, at)
     rows = summed_rows(scene, at)
     base = {"x0": 0, "x1": WIDTH, "y0": zero, "y1": zero, "color": ink.line}
-    return _tracks(min(room, HEIGHT), ink).filled(
+    return _tracks(height, ink).filled(
         {
             marks.TILES: marks.joined(
                 [
-                    _tiles(scene, "A", scene.a_scale, scene.a.k, (at.a, at.a + at.tall)),
-                    _tiles(scene, "B", scene.b_scale, scene.b.k, (at.b, at.b + at.tall)),
+                    _tiles(scene, "A", scene.a_scale, scene.a.k, at["a"], at["tall"]),
+                    _tiles(scene, "B", scene.b_scale, scene.b.k, at["b"], at["tall"]),
                 ]
             ),
             SUMMED: by_column(rows),
@@ -88,14 +79,9 @@ def rule_chart(scene: RuleScene, numbers: ContractedNumbers, ink: Ink, room: flo
 @template
 def _tracks(height: float, ink: Ink) -> alt.LayerChart:
     where = marks.position(WIDTH, height)
-    tiles = (
-        alt.Chart(alt.NamedData(marks.TILES), name=marks.TILES)
-        .mark_rect(stroke=ink.page, strokeWidth=1.25, invalid=None)
-        .encode(
-            **where,
-            color=scale_color("shade"),
-            tooltip=[alt.Tooltip("what:N", title="tile"), alt.Tooltip("scale:N", title="scale")],
-        )
+    data = alt.Chart(alt.NamedData(marks.TILES), name=marks.TILES)
+    tiles = marks.heat_map(data, where, ink, strokeWidth=1.25).encode(
+        tooltip=[alt.Tooltip("what:N", title="tile"), alt.Tooltip("scale:N", title="scale")]
     )
     paint = alt.Scale(domain=[LEAVES, VARIES], range=[ink.panel, ink.lost_area])
     edge = alt.Scale(domain=[LEAVES, VARIES], range=[ink.dot, ink.lost])
@@ -131,7 +117,7 @@ def _tracks(height: float, ink: Ink) -> alt.LayerChart:
 
 
 def _tiles(
-    scene: RuleScene, side: str, scales: NDArray[np.float64], extent: Extent, track: tuple[float, float]
+    scene: RuleScene, side: str, scales: NDArray[np.float64], extent: Extent, top: float, tall: float
 ) -> Row:
     parts = stretches(scene.k, extent)
     start, stop = (np.array([getattr(part, end) for part in parts]) for end in ("start", "stop"))
@@ -139,31 +125,31 @@ def _tiles(
     return {
         "x0": unit * start,
         "x1": unit * stop,
-        "y0": np.full(start.shape, track[0]),
-        "y1": np.full(start.shape, track[1]),
-        "shade": marks.own_colors(scales[start]),
+        "y0": np.full(start.shape, top),
+        "y1": np.full(start.shape, top + tall),
+        "log2": marks.own_colors(scales[start]),
         "what": [f"{side}: k = {span(part)}" for part in parts],
         "scale": list(map(short, scales[start].tolist())),
     }
 
 
-def summed_rows(scene: RuleScene, at: _Tracks = _TALL) -> list[Row]:
+def summed_rows(scene: RuleScene, at: Mapping[str, float] = _TRACKS) -> list[Row]:
     """A row for each summed stretch: its corners, and whether the scales leave it."""
-    unit, changes = WIDTH / scene.k, ("constant", "changes")
+    unit, top, changes = WIDTH / scene.k, at["summed"], ("constant", "changes")
     return [
-        {"x0": unit * part.k.start, "x1": unit * part.k.stop, "y0": at.summed, "y1": at.summed + at.tall}
+        {"x0": unit * part.k.start, "x1": unit * part.k.stop, "y0": top, "y1": top + at["tall"]}
         | {"verdict": LEAVES if part.scale_leaves_sum else VARIES, "what": f"k = {span(part.k)}"}
         | {"why": f"A {changes[not part.a_constant]} and B {changes[not part.b_constant]}"}
         for part in scene.summed
     ]
 
 
-def _level(numbers: ContractedNumbers, at: _Tracks) -> tuple[float, float]:
+def _level(numbers: ContractedNumbers, at: Mapping[str, float]) -> tuple[float, float]:
     every = [0.0, *numbers.right_parts, *numbers.pulled_out_parts]
     finite = [value for value in every if np.isfinite(value)]
     low, high = min(finite), max(finite)
-    unit = (at.sums[1] - at.sums[0]) / ((high - low) or 1.0)
-    return at.sums[0] + unit * high, unit
+    unit = (at["low"] - at["sums"]) / ((high - low) or 1.0)
+    return at["sums"] + unit * high, unit
 
 
 def _sum_rows(rows: Sequence[Row], numbers: ContractedNumbers, zero: float, unit: float) -> list[Row]:
@@ -176,33 +162,33 @@ def _sum_rows(rows: Sequence[Row], numbers: ContractedNumbers, zero: float, unit
 
 
 def _words(
-    scene: RuleScene, rows: Sequence[Row], numbers: ContractedNumbers, at: _Tracks, ink: Ink
+    scene: RuleScene, rows: Sequence[Row], numbers: ContractedNumbers, at: Mapping[str, float], ink: Ink
 ) -> list[Row]:
     bold, above = {"fontWeight": "bold"}, 12
     stretch = "all of K" if scene.sums is WHOLE else f"{scene.sums} products"
     what = "What each adds: right (gray), with the scales of its first k (line)"
     words = [
         word(WIDTH, 25, f"K: {scene.k} products", ink.k, align="right", fontSize=14, **bold),
-        word(0, at.a - above, "Scales of A", ink.text, fontSize=14),
-        word(0, at.b - above, "Scales of B", ink.text, fontSize=14),
-        word(0, at.summed - above, f"The tensor core sums {stretch}", ink.text, fontSize=14),
-        word(0, at.sums[0] - 18, what, ink.text, narrow="What each adds: right, and pulled out", fontSize=14),
+        word(0, at["a"] - above, "Scales of A", ink.text, fontSize=14),
+        word(0, at["b"] - above, "Scales of B", ink.text, fontSize=14),
+        word(0, at["summed"] - above, f"The tensor core sums {stretch}", ink.text, fontSize=14),
+        word(0, at["sums"] - 18, what, ink.text, narrow="What each adds: right, and pulled out", fontSize=14),
     ]
     if len(rows) <= ROOM_FOR_MARKS:
         for row in rows:
             holds, middle = row["verdict"] == LEAVES, (row["x0"] + row["x1"]) / 2
             mark, verdict = ("✓", "the scales leave") if holds else ("✗", "a scale changes")
             verdict = f"{mark} {verdict}" if len(rows) <= ROOM_FOR_WORDS else mark
-            y, color = at.summed + at.tall / 2, ink.text if holds else ink.lost
+            y, color = at["summed"] + at["tall"] / 2, ink.text if holds else ink.lost
             words.append(word(middle, y, verdict, color, narrow=mark, align="center", fontSize=14, **bold))
     for x, align, name, value in (
         (0, "left", "D[0, 0], right", short(numbers.right)),
         (WIDTH / 2, "center", "scales pulled out", short(numbers.pulled_out)),
         (WIDTH, "right", "off by", off_text(numbers)),
     ):
-        words.append(word(x, at.totals, name, ink.soft, align=align, fontSize=13))
+        words.append(word(x, at["totals"], name, ink.soft, align=align, fontSize=13))
         color = ink.lost if name == "off by" and not scene.scale_leaves_sum else ink.text
-        words.append(word(x, at.totals + 20, value, color, align=align, fontSize=20, **bold))
+        words.append(word(x, at["totals"] + 20, value, color, align=align, fontSize=20, **bold))
     return words
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
-import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
@@ -99,9 +98,6 @@ class CornerOperand:
             return BF16.encode(self.x[rows, columns])
         return quantize_part(self.x, self.operand, self.scales.effective, rows, columns, self._random)
 
-    def decoded(self, rows: slice, columns: slice) -> NDArray[np.float64]:
-        return self.format.decode(self.codes(rows, columns))
-
     def amax(self, tile: Tile) -> float:
         rows, columns = tile.rows, tile.columns
         return float(np.abs(self.x[rows.start : rows.stop, columns.start : columns.stop]).max())
@@ -190,11 +186,19 @@ class Scene:
         free, k = (columns, rows) if self.matmul.k_is_rows(side) else (rows, columns)
         return Tiles(free=free, k=k, scale=self.operand(side).stored.ravel())
 
-    def factors_along_k(self, side: Side, free: int) -> NDArray[np.float64]:
-        """float64[K]: decoded codes, or bf16 numbers, of row `free` of A or column `free` of B."""
+    def codes_along_k(self, side: Side, free: int) -> NDArray[np.unsignedinteger]:
+        """[K]: codes, also of bf16 numbers, of row `free` of A or column `free` of B."""
         line, whole = slice(free, free + 1), slice(None)
         part = (whole, line) if self.matmul.k_is_rows(side) else (line, whole)
-        return self.operand(side).decoded(*part).ravel()
+        return self.operand(side).codes(*part).ravel()
+
+    def factors_along_k(self, side: Side, free: int) -> NDArray[np.float64]:
+        """float64[K]: what these codes say."""
+        return self.operand(side).format.decode(self.codes_along_k(side, free))
+
+    def values_along_k(self, side: Side, free: int) -> NDArray[np.float64]:
+        """float64[K]: the numbers that are multiplied, scales included."""
+        return self.factors_along_k(side, free) * self.scale_along_k(side, free)
 
     def scale_along_k(self, side: Side, free: int) -> NDArray[np.float64]:
         """float64[K]: the factors of these codes."""
@@ -298,11 +302,6 @@ def scale_words(scales: Scales) -> list[str]:
         return stored
     outer = map(short, scales.outer_inside.ravel().tolist())
     return [f"{inner} · {above}" for inner, above in zip(stored, outer, strict=True)]
-
-
-def scale_color(field: str = "log2") -> alt.Color:
-    """The color of a tile, from its operand's smallest scale, 0, to its largest, 1."""
-    return alt.Color(f"{field}:Q", legend=None, scale=alt.Scale(range="ramp", domain=[0, 1], clamp=True))
 
 
 def arrow(x0: float, y0: float, x1: float, y1: float, color: str, head: float = 4) -> list[Row]:

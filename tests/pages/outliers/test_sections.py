@@ -1,7 +1,5 @@
 """Figures, facts and Notices of "Outliers" against errors that are counted anew."""
 
-from itertools import pairwise
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ from pages.kit.charts.recipe_marks import BF16
 from pages.kit.charts.template import Filled
 from pages.kit.lesson.facts import fact
 from pages.outliers import crest, matmuls
-from pages.outliers.charts.curves import apart
 from pages.outliers.charts.map import APART, STOPS, map_chart
 from pages.outliers.charts.spread import Spread, spread_chart
 from pages.outliers.controls import EVERY, FACTOR
@@ -112,7 +109,7 @@ def test_the_ruler_is_as_long_as_outliers_are_apart_and_changes_the_data_alone()
     (_, before), (part, after) = frame(50), frame(50, 32)
     (now,) = [row for row in rows(after, APART) if row["now"]]
     at = np.flatnonzero(part.outliers)
-    assert set(np.diff(at)) == {32} == {now["to"] - now["from"]}
+    assert set(np.diff(at)) == {32} == {now["at"]}
     assert [row["at"] for row in rows(after, APART)] == list(EVERY.options)
     same = [{name: one for name, one in spec.items() if name != "datasets"} for spec in (before, after)]
     assert same[0] == same[1], "the browser keeps the picture"
@@ -181,12 +178,3 @@ def test_figures_in_words():
     ]  # fmt: skip
     assert [db(x) for x in (31.54, float("inf"))] == ["31.5\xa0dB", "no error"]
     assert [millionths(x) for x in (1.2345678e-2, -3e-7, -1e-9)] == ["12,345.7", "−0.3", "0.0"]
-
-
-@pytest.mark.parametrize("targets", [[], [1.0], [3.0, 1.0, 1.1, 1.2], [0.0, 9.0]])
-def test_names_keep_their_order_and_their_distance(targets) -> None:
-    places = apart(targets, 1.0)
-    ordered = sorted(places)
-    assert all(high - low >= 1.0 - 1e-9 for low, high in pairwise(ordered))
-    assert [targets[places.index(place)] for place in ordered] == sorted(targets)
-    assert sum(places) == pytest.approx(sum(targets))
