@@ -1,5 +1,7 @@
 """Section "The units": their bits, captured vectors against the models, a sweep on this GPU."""
 
+from functools import partial
+
 import streamlit as st
 
 from fp8core.accumulators import ACCUMULATORS
@@ -35,14 +37,10 @@ FP22 = (
     "registers, whose other bits are 0."
 )
 BITS = "Fraction bits: what a step keeps below its largest term, and the format in which it stores the sum."
-NO_GPU = (
-    "This server has no GPU. On a machine with a Hopper GPU, this button sends the same operand codes "
-    "through its tensor core, K by K, and compares every bit with the model."
-)
 SWEEP = (
-    "One sweep on the GPU: one Triton kernel, one block of outputs. Operands are the codes of the seeded "
-    "numbers, without scales; the sum starts from 0. The result is compared with the model as 32-bit "
-    "patterns, any NaN equal to any NaN."
+    "One sweep on the GPU sends the same operand codes through its tensor core, K by K: one Triton kernel, "
+    "one block of outputs. Operands are the codes of the seeded numbers, without scales; the sum starts from "
+    "0. The result is compared with the model as 32-bit patterns, any NaN equal to any NaN."
 )
 
 
@@ -105,19 +103,11 @@ def _unit_line(unit: Accumulator) -> tuple[str, ...]:
 
 
 def _draw_sweep(controls: Controls) -> None:
-    job, has_gpu = _draw_job(controls), gpu_queue.workers().has_gpu
+    job = _draw_job(controls)
     st.header("On this server's GPU")
-    st.button(
-        f"Run {swept(job.operation).title} on the GPU",
-        type="primary",
-        icon=":material/play_arrow:",
-        key="run_sweep",
-        on_click=gpu_queue.submit,
-        args=(job,),
-        disabled=not has_gpu,
-    )
-    if not has_gpu:
-        st.caption(NO_GPU)
+    label = f"Run {swept(job.operation).title} on the GPU"
+    gpu_queue.draw_run(label, partial(gpu_queue.submit, job), key="run_sweep", place=st)
+    if not gpu_queue.workers().has_gpu:
         return
     gpu_queue.draw_queue()
     row = next((row for row in gpu_queue.session().rows_of(ProbeRow) if row.job == job), None)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, TypeVar
 
 from fp8core.inputs import InputKind
@@ -24,10 +24,6 @@ from pages.kit.gemm.results import Origin, Recorded, Result, accumulation, same_
 from pages.kit.inert import plain
 from pages.kit.view import here
 
-NO_GPU = (
-    "This server has no GPU, so nothing can be measured here. All figures are recorded ones. Start the app "
-    "on a machine with a GPU that multiplies FP8, and this button measures there."
-)
 _slug = lru_cache(maxsize=256)(slug)
 _Some = TypeVar("_Some", bound=Result)
 
@@ -175,18 +171,8 @@ def draw_run(
     draw_partial: Callable[[Any], None] | None = None,
 ) -> None:
     """Draw the button that runs a job on this server's GPU, or the reason why it cannot."""
-    more, reason = here().more, reason if gpu_queue.workers().has_gpu else NO_GPU
-    more.button(
-        label,
-        type="primary",
-        icon=":material/play_arrow:",
-        key="run_benchmark",
-        on_click=gpu_queue.submit,
-        args=(job,),
-        disabled=reason is not None,
-    )
-    if reason is not None:
-        more.caption(reason)
+    submit = partial(gpu_queue.submit, job)
+    gpu_queue.draw_run(label, submit, key="run_benchmark", place=here().more, reason=reason)
     gpu_queue.draw_queue(draw_partial)
 
 

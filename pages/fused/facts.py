@@ -8,8 +8,8 @@ from kernels.layer.timeline.row import LayerRow, Role, Way
 from pages.fused import rows
 from pages.fused.amax import TENSOR, Strategy, layer_traffic, least_us, matmuls_us, reads_of
 from pages.fused.kernels import KERNEL
-from pages.fused.rows import SHOW, TOKENS, WayRow, layer_of
-from pages.fused.timeline import BLOCK, WAY, Piece, Rates, job_of, losses, rates, sentence
+from pages.fused.rows import SHOW, TOKENS, layer_of
+from pages.fused.timeline import BLOCK, WAY, job_of, lost_time, sentence
 from pages.kit.origins import span
 from pages.kit.recipes import RECIPE_CONTROLS
 from pages.kit.shared_controls import GPU, RECIPE, card
@@ -40,13 +40,13 @@ def reads(settings: Settings) -> int:
     return reads_of(recipe_in(settings), LayerTensor(settings[TENSOR.key]), _layer(settings))
 
 
-def _ways(settings: Settings) -> list[WayRow]:
+def _ways(settings: Settings) -> list[LayerRow]:
     job = job_of(recipe_in(settings).name, str(settings[BLOCK.key]), str(settings[TOKENS.key]))
     return next(filter(None, (rows.timelines(gpu, job) for gpu in rows.recorded().rows)), [])
 
 
 def recorded(settings: Settings) -> str:
-    rows_of = {one.row.way: one.row for one in _ways(settings)}
+    rows_of = {row.way: row for row in _ways(settings)}
     speeds_of = [(words, rows_of[way]) for way, words in _WORDS.items() if way in rows_of]
     if not speeds_of:
         return NOT_RECORDED
@@ -55,21 +55,14 @@ def recorded(settings: Settings) -> str:
     return f"On the {speeds_of[0][1].machine.name}, {days}, speeds over bf16's were: {speeds}."
 
 
-def _losses(settings: Settings) -> tuple[LayerRow, list[Piece], Rates] | None:
-    """The first recorded fused step, its losses and rates; None without one."""
-    ways = _ways(settings)
-    ours, peak = next((one.row for one in ways if one.row.way is Way.OURS), None), rates(ways)
-    return None if ours is None or peak is None else (ours, losses(ours, peak), peak)
-
-
 def lost(settings: Settings) -> str:
-    step = _losses(settings)
+    step = lost_time(_ways(settings))
     return NOT_RECORDED if step is None else sentence(*step)
 
 
 def lost_in_matmuls(settings: Settings) -> float:
     """The matmuls' share of the time that the recorded fused step loses."""
-    pieces = step[1] if (step := _losses(settings)) else []
+    pieces = step[1] if (step := lost_time(_ways(settings))) else []
     every = sum(one.lost_us for one in pieces)
     return sum(one.lost_us for one in pieces if one.role is Role.MATMUL) / every if every else 0.0
 

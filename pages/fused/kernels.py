@@ -12,14 +12,14 @@ from kernels.measure.rows import Peer, QuantizerRow
 from kernels.paths import RECORDS
 from kernels.typed import from_data
 from pages.fused import rows
-from pages.fused.charts.kernels import COMPILED, OURS, Quantizer, ratio_chart
+from pages.fused.charts.kernels import COMPILED, OURS, Row, ratio_chart
 from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import draw_left_out
 from pages.kit.in_code.source_text import Source, files, text
 from pages.kit.inert import plain
-from pages.kit.origins import RowOrigin, origins_words, recorded_on, versions_words
+from pages.kit.origins import RowOrigin, origins_words, recorded_on, row_origin, versions_words
 from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Choice, ChoiceStyle
@@ -126,7 +126,7 @@ def show(controls: Controls, source: str, of_size: Choice) -> None:
 def _draw_rows(all_rows: Sequence[QuantizerRow]) -> None:
     draw_notice(notice(all_rows))
     ours, peers = (
-        [_quantizer(y, row, who, peer) for y, row in enumerate(all_rows) if peer in row.times]
+        [_mark(y, row, who, peer) for y, row in enumerate(all_rows) if peer in row.times]
         for who, peer in ((OURS, Peer.OURS), (COMPILED, Peer.COMPILED))
     )
     draw_chart(
@@ -153,22 +153,23 @@ def _draw_rows(all_rows: Sequence[QuantizerRow]) -> None:
     ]
     with know:
         draw_rows(arrow_table(lines), column_config=_COLUMNS)
-    know.caption(plain(f"{rows.origins(all_rows)}. {TURNS}"))
+    origins = (row_origin(row, recorded_on(row.gpu), row.machine.versions) for row in all_rows)
+    know.caption(plain(f"{origins_words(origins)}. {TURNS}"))
 
 
-def _quantizer(y: int, row: QuantizerRow, who: str, peer: Peer) -> Quantizer:
+def _mark(y: int, row: QuantizerRow, who: str, peer: Peer) -> Row:
     time_us = row.us(peer)
     gb_s = row.job.bytes / time_us / 1e3
-    return Quantizer(
-        y=y,
-        name=name(row),
-        recipe=row.job.recipe,
-        who=who,
-        ratio=gb_s / row.copy_gb_s,
-        time=duration(time_us),
-        rate=f"{gb_s:,.0f} GB/s; a copy {row.copy_gb_s:,.0f} GB/s",
-        note=_note(row),
-    )
+    return {
+        "y": y,
+        "name": name(row),
+        "recipe": row.job.recipe,
+        "who": who,
+        "ratio": gb_s / row.copy_gb_s,
+        "time": duration(time_us),
+        "rate": f"{gb_s:,.0f} GB/s; a copy {row.copy_gb_s:,.0f} GB/s",
+        "note": _note(row),
+    }
 
 
 def name(row: QuantizerRow) -> str:

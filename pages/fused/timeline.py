@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from statistics import median
 
 import streamlit as st
@@ -14,18 +13,16 @@ from kernels.measure.records import slug
 from pages.fused import rows
 from pages.fused.charts.kernels import ROLES, Lane, lanes_chart, legend, switch_chart
 from pages.fused.charts.kernels import WAY as SWITCH
-from pages.fused.rows import HERE, TOKENS, WayRow, layer_of
-from pages.kit import origins
+from pages.fused.rows import HERE, TOKENS, layer_of
 from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.bars import Bar, bars
-from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count, duration
 from pages.kit.controls import Controls, link_params
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.results import draw_left_out
 from pages.kit.inert import plain
+from pages.kit.origins import origins_words, recorded_on, row_origin
 from pages.kit.recipes import draw_recipe, recipe_params, recipe_values
 from pages.kit.shared_controls import RECIPE
 from pages.kit.tables import arrow_table, draw_rows
@@ -68,13 +65,9 @@ SWITCH_READING = (
     "**Which bars vanish?** Pale bars are those of the way before: what has no bar on it has vanished. "
     "The dashed line is the end of the way before. The axis ends where the longer of the two needs it."
 )
-NO_GPU = (
-    "This server has no GPU, so nothing can be measured here. All timelines are recorded ones. Start the app "
-    "on a machine with a GPU that multiplies FP8, and this button measures one there."
-)
 NAMES = dict(zip(Role, ROLES, strict=True))
 _LEGEND = 34  # pixels of the legend below the lanes
-_OTHERS, _MOST_SPECS = 5, 24
+_OTHERS = 5
 _EARLY_US = 1.0  # an overlap with the kernel before that has a note
 _US = st.column_config.NumberColumn
 _COLUMNS = {
@@ -117,7 +110,7 @@ def show(controls: Controls, source: str) -> None:
             _draw_switch(controls, ways)
         _draw_losses(ways)
         with view.know:
-            _draw_figures(ways)
+            _draw_figures(ways, source)
     else:
         with stage():
             _draw_nothing(source, job)
@@ -127,12 +120,11 @@ def show(controls: Controls, source: str) -> None:
     _draw_run(controls, job)
 
 
-def notice(ways: Sequence[WayRow]) -> str:
-    by_way = {one.row.way: one.row for one in ways}
+def notice(ways: Sequence[LayerRow]) -> str:
+    by_way = {row.way: row for row in ways}
     naive, ours = by_way.get(Way.NAIVE), by_way.get(Way.OURS)
     if ours is None:
-        first = ways[0].row
-        return f"{first.way.title} takes **{duration(first.step_us)} per step**."
+        return f"{ways[0].way.title} takes **{duration(ways[0].step_us)} per step**."
     speed = f"the same step is **{ours.times_bf16:.2f} times as fast as bf16**"
     if naive is None:
         return f"Fused, {speed}."
@@ -140,10 +132,10 @@ def notice(ways: Sequence[WayRow]) -> str:
     return f"Op by op, quantizing takes {share:.0%} of the time. Fused, {speed}."
 
 
-def _draw_lanes(ways: Sequence[WayRow], place: Place, key: str) -> None:
-    lanes = [lane_of(one) for one in ways]
+def _draw_lanes(ways: Sequence[LayerRow], place: Place, key: str) -> None:
+    lanes = list(map(lane_of, ways))
     draw_chart(
-        _lanes_spec(tuple(ways), room() - _LEGEND, page_ink()),
+        lanes_chart(lanes, room() - _LEGEND, page_ink()),
         key=key,
         place=place,
         alt="Timelines of one step. "
@@ -153,15 +145,8 @@ def _draw_lanes(ways: Sequence[WayRow], place: Place, key: str) -> None:
     place.html(legend(_roles_of(ways), page_ink()))
 
 
-@lru_cache(maxsize=_MOST_SPECS)
-def _lanes_spec(ways: tuple[WayRow, ...], room: int, ink: Ink) -> Filled:
-    return lanes_chart([lane_of(one) for one in ways], room, ink)
-
-
-@lru_cache(maxsize=128)
-def lane_of(one: WayRow) -> Lane:
-    row, (name, note) = one.row, WAYS[one.row.way]
-    pace = row.step_us / row.span_us
+def lane_of(row: LayerRow) -> Lane:
+    (name, note), pace = WAYS[row.way], row.step_us / row.span_us
     share = row.role_us(Role.QUANTIZE) / row.span_us
     return Lane(
         name=name,
@@ -197,15 +182,15 @@ def _kernel(kernel: KernelRun, own: float, pace: float) -> dict[str, object]:
     }
 
 
-def _roles_of(ways: Sequence[WayRow]) -> tuple[str, ...]:
-    roles = {kernel.role for one in ways for kernel in one.row.kernels}
+def _roles_of(ways: Sequence[LayerRow]) -> tuple[str, ...]:
+    roles = {kernel.role for row in ways for kernel in row.kernels}
     return tuple(name for role, name in NAMES.items() if role in roles)
 
 
-def _draw_switch(controls: Controls, ways: Sequence[WayRow]) -> None:
+def _draw_switch(controls: Controls, ways: Sequence[LayerRow]) -> None:
     st.header("Which bars vanish?")
     here().know.markdown(SWITCH_READING)
-    lanes = {one.row.way.value: lane_of(one) for one in ways}
+    lanes = {row.way.value: lane_of(row) for row in ways}
     way = controls.within(WAY, options={value: lane.name for value, lane in lanes.items()})
     roles = _roles_of(ways)
 
@@ -213,25 +198,19 @@ def _draw_switch(controls: Controls, ways: Sequence[WayRow]) -> None:
         sums = "; ".join(f"{role} {lanes[value].figures(role)}" for role in roles)
         return f"Kernels of {lanes[value].name} by their role: {sums}"
 
-    spec = _switch_spec(tuple(ways), page_ink())
+    spec = switch_chart(list(lanes.values()), tuple(lanes), roles, page_ink())
     chart_with_slider(
         controls,
         WAY,
         name="fused_switch",
-        inputs=(page_ink(), *((id(one.row)) for one in ways)),
+        inputs=(page_ink(), *((rows.step(row.job), row.way, row.date, row.step_us) for row in ways)),
         at=way,
         spec_at=lambda start: with_slider(spec, SWITCH, start),
         alt_at=alt_text,
     )
 
 
-@lru_cache(maxsize=_MOST_SPECS)
-def _switch_spec(ways: tuple[WayRow, ...], ink: Ink) -> Filled:
-    keys = tuple(one.row.way.value for one in ways)
-    return switch_chart([lane_of(one) for one in ways], keys, _roles_of(ways), ink)
-
-
-def _draw_figures(ways: Sequence[WayRow]) -> None:
+def _draw_figures(ways: Sequence[LayerRow], source: str) -> None:
     lines = [
         {
             "way": row.way.title,
@@ -245,23 +224,24 @@ def _draw_figures(ways: Sequence[WayRow]) -> None:
             "GB moved": None if row.bytes is None else row.bytes / 1e9,
             "MiB held": row.held_bytes / (1 << 20),
         }
-        for row in (one.row for one in ways)
+        for row in ways
     ]
     draw_rows(arrow_table(lines), column_config=_COLUMNS)
-    st.caption(origin_sentence(ways))
-    for one in ways:
-        if one.row.note:
-            st.caption(f"**{one.row.way.title}.** {plain(one.row.note)}")
+    st.caption(origin_sentence(ways, source))
+    for row in ways:
+        if row.note:
+            st.caption(f"**{row.way.title}.** {plain(row.note)}")
 
 
-def origin_sentence(ways: Sequence[WayRow]) -> str:
-    graphs = "as one CUDA graph" if all(one.row.in_graph for one in ways) else "some launched one by one"
-    origin = [one.origin for one in ways]
-    is_one = len(set(origin)) == 1 and len({one.row.bf16 for one in ways}) == 1
+def origin_sentence(ways: Sequence[LayerRow], source: str) -> str:
+    graphs = "as one CUDA graph" if all(row.in_graph for row in ways) else "some launched one by one"
+    gpu = ways[0].gpu
+    place = f"GPU: {gpu}" if source == HERE else recorded_on(gpu)
+    origins = [row_origin(row, place, row.machine.versions) for row in ways]
     runs = "Not all ways are of one run, but each took turns with bf16"
-    if is_one:
+    if len(set(origins)) == len({row.bf16 for row in ways}) == 1:
         runs = "All ways took turns in one run"
-    return plain(f"{origins.origins_words(origin)}. {runs}. Times of kernels by {CLOCK}, {graphs}.")
+    return plain(f"{origins_words(origins)}. {runs}. Times of kernels by {CLOCK}, {graphs}.")
 
 
 def _draw_nothing(source: str, job: TimelineJob) -> None:
@@ -288,28 +268,17 @@ def _draw_nothing(source: str, job: TimelineJob) -> None:
 
 
 def _draw_run(controls: Controls, job: TimelineJob) -> None:
-    has_gpu = gpu_queue.workers().has_gpu
-
     def run() -> None:
         controls.preset(fused_gpu=HERE)
         gpu_queue.submit(job)
 
     def draw_partial(timeline: Timeline) -> None:
         if timeline.rows:
-            _draw_lanes(rows.so_far(timeline), st, key="fused_lanes_so_far")
+            _draw_lanes(rows.in_order(timeline.rows), st, key="fused_lanes_so_far")
 
     more = here().more
     more.markdown(f"**Measure it here**: {job.title}, every way in turn")
-    more.button(
-        "Run on the GPU",
-        type="primary",
-        icon=":material/play_arrow:",
-        key="run_timeline",
-        on_click=run,
-        disabled=not has_gpu,
-    )
-    if not has_gpu:
-        more.caption(NO_GPU)
+    gpu_queue.draw_run("Run on the GPU", run, key="run_timeline", place=more)
     gpu_queue.draw_queue(draw_partial)
 
 
@@ -345,15 +314,19 @@ class Piece:
         return 0.0 if self.least_us is None else self.time_us - self.least_us
 
 
-def rates(ways: Sequence[WayRow]) -> Rates | None:
+def rates(ways: Sequence[LayerRow]) -> Rates | None:
     """The rates in these ways of one step; None without an fp8 matmul."""
-    fastest = [
-        kernel.tflop_s for one in ways if one.row.way in _FP8 for kernel in one.row.kernels if kernel.tflop_s
-    ]
+    fastest = [kernel.tflop_s for row in ways if row.way in _FP8 for kernel in row.kernels if kernel.tflop_s]
     if not fastest:
         return None
-    copies = rows.quantizers().rows.get(slug(ways[0].row.gpu), ())
+    copies = rows.quantizers().rows.get(slug(ways[0].gpu), ())
     return Rates(tflop_s=max(fastest), copy_gb_s=median(row.copy_gb_s for row in copies) if copies else None)
+
+
+def lost_time(ways: Sequence[LayerRow]) -> tuple[LayerRow, list[Piece], Rates] | None:
+    """The fused step, its pieces and the rates of their bounds; None without one."""
+    ours, peak = next((row for row in ways if row.way is Way.OURS), None), rates(ways)
+    return None if ours is None or peak is None else (ours, losses(ours, peak), peak)
 
 
 def losses(row: LayerRow, peak: Rates) -> list[Piece]:
@@ -406,11 +379,10 @@ def _sum(pieces: Sequence[Piece]) -> float:
     return sum(one.lost_us for one in pieces)
 
 
-def _draw_losses(ways: Sequence[WayRow]) -> None:
-    ours, peak = next((one for one in ways if one.row.way is Way.OURS), None), rates(ways)
-    if ours is None or peak is None:
+def _draw_losses(ways: Sequence[LayerRow]) -> None:
+    if (step := lost_time(ways)) is None:
         return
-    pieces = losses(ours.row, peak)
+    pieces = step[1]
     least = _MOMENT * sum(one.time_us for one in pieces)
     long = [one for one in pieces if one.least_us is not None and one.time_us >= least]
     lines = [
@@ -422,7 +394,7 @@ def _draw_losses(ways: Sequence[WayRow]) -> None:
         for place, one in enumerate(long, 1)
     ]
     st.header("What is left to gain?")
-    st.markdown(sentence(ours.row, pieces, peak))
+    st.markdown(sentence(*step))
     draw_chart(
         bars(lines, {"needed": "", "lost": ""}, "µs", _LINE * len(lines) + _AROUND, page_ink()),
         key="fused_bounds",

@@ -240,34 +240,22 @@ def _switch(
 
 OURS, COMPILED = "this project", "torch.compile"
 BARS, POINTS = "bars", "points"
+Row = Mapping[str, object]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Quantizer:
-    """A kernel's row `y`, its input `name`, and its speed over a copy's, `ratio`."""
-
-    y: int
-    name: str
-    recipe: str
-    who: str
-    ratio: float
-    time: str
-    rate: str
-    note: str
-
-
-def ratio_chart(ours: Sequence[Quantizer], peers: Sequence[Quantizer], room: float, ink: Ink) -> Filled:
-    most = max([1.0, *(one.ratio for one in (*ours, *peers))])
+def ratio_chart(ours: Sequence[Row], peers: Sequence[Row], room: float, ink: Ink) -> Filled:
+    """Kernels beside a copy: fields y, name, recipe, who, ratio (speed over a copy's), time, rate, note."""
+    most = max([1.0, *(one["ratio"] for one in (*ours, *peers))])
     return _ratios(ink).filled(
-        {name: by_column([_row(one) for one in every]) for name, every in ((BARS, ours), (POINTS, peers))},
+        {name: by_column(list(map(_marked, every))) for name, every in ((BARS, ours), (POINTS, peers))},
         ratios=[0.0, 1.02 * most],
         **Rows(len(ours), room, around=88, most=60).holes(),
     )
 
 
-def _row(one: Quantizer) -> dict[str, object]:
-    mark = mark_of(one.recipe)
-    return vars(one) | {"zero": 0.0, "color": mark.color, "shape": mark.shape}
+def _marked(one: Row) -> Row:
+    mark = mark_of(one["recipe"])
+    return {**one, "zero": 0.0, "color": mark.color, "shape": mark.shape}
 
 
 @template

@@ -40,11 +40,17 @@ from kernels.worker.queue import WorkerQueue, runs_a_minute
 from kernels.worker.worker import launchers, visible_gpus
 from pages.kit.gemm.presets import offered
 from pages.kit.inert import plain
+from pages.kit.widgets import Place
 
 POLL_SECONDS = 0.4
 ROWS_LIMIT = 50
 _STATE_KEY = "_gemm_session"
 _MAKING = threading.Lock()  # two sessions that come first at the same time get the same queue
+
+NO_GPU = (
+    "This server has no GPU, so nothing can be measured here. Start the app on a machine with a GPU that "
+    "multiplies FP8, and this button measures there."
+)
 
 R = TypeVar("R", bound=Result)
 
@@ -190,6 +196,23 @@ def submit(job: Job, *, again: bool = False) -> Ticket:
     if ticket not in mine.tickets:
         mine.tickets.insert(0, ticket)
     return ticket
+
+
+def draw_run(
+    label: str, on_click: Callable[[], object], *, key: str, place: Place, reason: str | None = None
+) -> None:
+    """Draw the button that runs a job on this server's GPU, or the reason why it cannot."""
+    reason = reason if workers().has_gpu else NO_GPU
+    place.button(
+        label,
+        type="primary",
+        icon=":material/play_arrow:",
+        key=key,
+        on_click=on_click,
+        disabled=reason is not None,
+    )
+    if reason is not None:
+        place.caption(reason)
 
 
 def draw_queue(draw_partial: Callable[[Result], None] | None = None) -> None:

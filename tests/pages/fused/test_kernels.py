@@ -3,16 +3,16 @@
 import pytest
 
 from kernels.measure.jobs import QuantizerKernel
-from pages.fused.charts.kernels import COMPILED, OURS, Quantizer, ratio_chart
+from pages.fused.charts.kernels import COMPILED, OURS, Row, ratio_chart
 from pages.fused.kernels import KERNEL, SOURCES
 from pages.kit.charts.ink import INKS
 from pages.kit.in_code.source_text import text
 from tests.pages.specs import rows
 
 
-def quantizer(y: int, who: str, ratio: float) -> Quantizer:
+def quantizer(y: int, who: str, ratio: float) -> Row:
     words = {"name": "MXFP8, x along rows", "time": "20 µs", "rate": "4,000 GB/s", "note": "1 launch"}
-    return Quantizer(y=y, recipe="mxfp8", who=who, ratio=ratio, **words)
+    return {"y": y, "recipe": "mxfp8", "who": who, "ratio": ratio, **words}
 
 
 def test_torch_compile_s_mark_is_in_the_row_of_its_kernel():

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from kernels.layer.timeline.row import KernelRun, Phase, Role, Way
-from pages.fused.rows import WayRow
 from pages.fused.timeline import Rates, losses, rates, sentence
 from tests.kernels.layer.timeline.made_up import timing
 from tests.kernels.layer.timeline.steps import layer_row
@@ -47,8 +46,8 @@ def test_kernels_of_a_row_without_pieces_have_bounds_of_their_own():
 
 
 def test_the_fastest_matmul_of_the_step_is_the_bound_of_all():
-    assert rates([WayRow(STEP, is_here=False)]).tflop_s == 1000.0
-    assert rates([WayRow(replace(STEP, way=Way.BF16), is_here=False)]) is None
+    assert rates([STEP]).tflop_s == 1000.0
+    assert rates([replace(STEP, way=Way.BF16)]) is None
 
 
 def test_the_sentence_adds_up_what_is_lost_and_says_where_most():
