@@ -5,21 +5,13 @@ So far single numbers were rounded. Their sum is cut as well.
 
 import streamlit as st
 
-from pages.accumulation import cost as accumulation_cost
-from pages.accumulation import curves as accumulation_curves
-from pages.accumulation import steps as accumulation_steps
-from pages.accumulation import units as accumulation_units
+from pages.accumulation import cost, curves, steps, units
 from pages.accumulation.facts import CONTROLS, SHOW
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.view import open_view
 
-SECTIONS = {
-    "steps": accumulation_steps,
-    "curves": accumulation_curves,
-    "cost": accumulation_cost,
-    "units": accumulation_units,
-}
+SECTIONS = {"steps": steps, "curves": curves, "cost": cost, "units": units}
 IDEA = (
     "A tensor core does not add one product after the other. It aligns a few products with the running sum "
     "**c**. It keeps only the bits that fit into a fixed window below the largest of them, and drops the "

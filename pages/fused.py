@@ -5,9 +5,7 @@ The matmuls are fast. To quantize their operands can take longer than they do.
 
 import streamlit as st
 
-from pages.fused import amax as fused_amax
-from pages.fused import kernels as fused_kernels
-from pages.fused import timeline as fused_timeline
+from pages.fused import amax, kernels, timeline
 from pages.fused.facts import CONTROLS
 from pages.fused.rows import SHOW, source_control
 from pages.kit.address import follow_moved
@@ -24,14 +22,14 @@ follow_moved(
 )
 view = open_view("What does quantizing cost?")
 of_gpu = source_control()
-of_size = fused_kernels.size_control()
+of_size = kernels.size_control()
 controls = Controls(*CONTROLS, of_gpu, of_size)
 controls.toolbar(st.sidebar)
 with view.below:
     section = controls.draw(SHOW, view.sections)
     if section == "amax":
-        fused_amax.show(controls)
+        amax.show(controls)
     elif section == "kernels":
-        fused_kernels.show(controls, controls.draw(of_gpu), of_size)
+        kernels.show(controls, controls.draw(of_gpu), of_size)
     else:
-        fused_timeline.show(controls, controls.draw(of_gpu))
+        timeline.show(controls, controls.draw(of_gpu))

@@ -8,6 +8,7 @@ import streamlit as st
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
+from kernels.measure.jobs import shape_text
 from kernels.measure.random_shapes import (
     LARGEST,
     MAX_TOKENS,
@@ -18,19 +19,19 @@ from kernels.measure.random_shapes import (
     spread,
 )
 from kernels.measure.records import slug
-from kernels.measure.rows import Peer, Row
+from kernels.measure.rows import Peer
+from pages.benchmarks import data
 from pages.benchmarks.charts.points import RANDOM_TITLES, Point, any_shape_chart
-from pages.benchmarks.controls import ANY, DRAW_COUNT, DRAW_SEED, FAMILY, family_key
-from pages.benchmarks.data import draw_run
+from pages.benchmarks.controls import DRAW_COUNT, DRAW_SEED, FAMILY
 from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
-from pages.kit.gemm.results import Recorded
+from pages.kit.gemm.results import Origin, Recorded, Result
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
-from pages.kit.origins import RowOrigin, listed, origins_words, recorded_on, row_origin
+from pages.kit.origins import listed
 from pages.kit.recipes import draw_recipe, recipe_values
 from pages.kit.shared_controls import MATMUL, RECIPE
 from pages.kit.tables import arrow_table, draw_rows
@@ -68,10 +69,11 @@ _COLUMNS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class RandomGemm:
-    row: Row
-    is_here: bool
+@dataclass(frozen=True)
+class RandomGemm(Result):
+    @property
+    def is_here(self) -> bool:
+        return self.origin is Origin.HERE
 
     @cached_property
     def series(self) -> str:
@@ -80,21 +82,16 @@ class RandomGemm:
         return RECIPES[self.row.job.recipe].title + peer + ", here" * self.is_here
 
     @cached_property
-    def origin(self) -> RowOrigin:
-        place = f"GPU: {self.row.gpu}" if self.is_here else recorded_on(self.row.gpu)
-        return row_origin(self.row, place, self.row.machine.versions)
-
-    @cached_property
     def point(self) -> Point:
         row = self.row
         words = (
             f"{row.job.recipe_data.title}, {row.job.matmul_data.title}",
-            " × ".join(map(str, row.job.mnk)),
+            shape_text(row.job.mnk),
             f"{duration(row.us(Peer.OURS))}, {row.tflop_s:,.0f} TFLOP/s",
             f"{duration(row.us(row.peer))}, {row.times[row.peer].op}",
             row.kernel,
             "not searched" if row.regret is None else f"{row.regret:.1%}",
-            f"{origins_words([self.origin])}, seed {row.job.seed}",
+            f"{data.origins_of([self])}, seed {row.job.seed}",
         )
         return Point(
             series=self.series,
@@ -128,7 +125,7 @@ def show(controls: Controls, gpu: str) -> None:
 def _draw_run(controls: Controls, matmul: str) -> None:
     def draw_partial(draw: AnyShapeDraw) -> None:
         if draw.rows:
-            gemms = [RandomGemm(row, is_here=True) for row in draw.rows]
+            gemms = [RandomGemm(row, Origin.HERE) for row in draw.rows]
             _draw(gemms, st, key="benchmarks_any_shape_so_far")
 
     more = here().more
@@ -141,7 +138,7 @@ def _draw_run(controls: Controls, matmul: str) -> None:
         title = RECIPES[name].title
         more.caption(f"A draw is of a published recipe, so {title} is drawn instead of your own.")
     job = AnyShapeJob(recipe=name, matmul=matmul, count=number, seed=seed)
-    draw_run(job, "Run on the GPU", draw_partial=draw_partial)
+    data.draw_run(job, "Run on the GPU", draw_partial=draw_partial)
 
 
 def _draw(gemms: Sequence[RandomGemm], place: Place, key: str) -> None:
@@ -173,43 +170,29 @@ def _draw(gemms: Sequence[RandomGemm], place: Place, key: str) -> None:
     draw_rows(arrow_table(lines), column_config=_COLUMNS)
 
 
-def gpus() -> list[str]:
-    first = (gemms[0] for gemms in _by_gpu(gemm_results.every_recorded()).values())
-    return list(dict.fromkeys(one.row.gpu for one in (*first, *_here())))
-
-
 def random_gemms(gpu: str, matmul: str, family: str) -> list[RandomGemm]:
     """The drawn GEMMs of a GPU by its slug and of this session, by recipe."""
-    here = [one for one in _here() if one.row.job.matmul == matmul]
-    gemms = _by_gpu(gemm_results.every_recorded()).get((gpu, matmul), ())
-    gemms = _in_order([*gemms, *here]) if here else gemms
-    return [one for one in gemms if family in (ANY, family_key(RECIPES[one.row.job.recipe].family))]
+    draws = reversed(gpu_queue.session().rows_of(AnyShapeDraw))
+    here = [RandomGemm(row, Origin.HERE) for draw in draws for row in draw.rows if row.job.matmul == matmul]
+    recorded = _by_gpu(gemm_results.every_recorded()).get((gpu, matmul), ())
+    return data.of_family(_in_order([*recorded, *here]) if here else recorded, family)
 
 
 def _in_order(gemms: Iterable[RandomGemm]) -> list[RandomGemm]:
-    places = {name: place for place, name in enumerate(RECIPES)}
-    return sorted(gemms, key=lambda one: (places[one.row.job.recipe], one.row.peer is Peer.BF16, one.is_here))
+    """The newest row of each GEMM, by recipe, those of this session last."""
+    return sorted(
+        data.newest(gemms),
+        key=lambda one: (data.order(one.row.job), one.row.peer is Peer.BF16, one.is_here),
+    )
 
 
 @lru_cache(maxsize=2)
 def _by_gpu(files: Recorded) -> Mapping[tuple[str, str], Sequence[RandomGemm]]:
-    """The newest recorded row of each GEMM, by the slug of its GPU and the matmul."""
+    """Recorded rows by the slug of their GPU and the matmul."""
     gemms: dict[tuple[str, str], list[RandomGemm]] = {}
-    for one in _newest(RandomGemm(row, is_here=False) for row in files.records.any_shape):
-        gemms.setdefault((slug(one.row.gpu), one.row.job.matmul), []).append(one)
+    for row in files.records.any_shape:
+        gemms.setdefault((slug(row.gpu), row.job.matmul), []).append(RandomGemm(row, Origin.RECORDED))
     return {key: _in_order(members) for key, members in gemms.items()}
-
-
-def _here() -> Sequence[RandomGemm]:
-    draws = reversed(gpu_queue.session().rows_of(AnyShapeDraw))
-    return _newest(RandomGemm(row, is_here=True) for draw in draws for row in draw.rows)
-
-
-def _newest(gemms: Iterable[RandomGemm]) -> list[RandomGemm]:
-    newest = {}
-    for one in gemms:
-        newest[one.row.gpu, one.row.job.recipe, one.row.job.matmul, one.row.job.mnk] = one
-    return list(newest.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,17 +220,13 @@ def groups(gemms: Sequence[RandomGemm]) -> list[Group]:
 def notice(gemms: Sequence[Group]) -> str:
     best = max(gemms, key=lambda group: group.ratios.geometric_mean)
     slowest = min((one for group in gemms for one in group.gemms), key=lambda one: one.row.ratio)
-    shape = " × ".join(map(str, slowest.row.job.mnk))
     return (
         f"On {count(best.ratios.count, 'shape')} that nobody chose, {best.title} is **"
         f"{best.ratios.geometric_mean:.2f} times as fast as torch's best**. "
-        f"The slowest: {slowest.row.ratio:.2f}, {slowest.series}, {shape}."
+        f"The slowest: {slowest.row.ratio:.2f}, {slowest.series}, {shape_text(slowest.row.job.mnk)}."
     )
 
 
 def origin_sentence(gemms: Sequence[RandomGemm]) -> str:
-    seeds = sorted({one.row.job.seed for one in gemms})
-    noun = "seed" if len(seeds) == 1 else "seeds"
-    return plain(
-        f"{origins_words(one.origin for one in gemms)}, {noun} {listed([str(seed) for seed in seeds])}."
-    )
+    seeds = [str(seed) for seed in sorted({one.row.job.seed for one in gemms})]
+    return plain(f"{data.origins_of(gemms)}, {'seed' if len(seeds) == 1 else 'seeds'} {listed(seeds)}.")

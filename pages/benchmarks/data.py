@@ -11,17 +11,17 @@ from fp8core.recipes import RECIPES
 from kernels.gemm.numerics import Summation
 from kernels.gemm.simple.dot_scaled import TITLE as DOT_SCALED
 from kernels.measure.jobs import Cache, CeilingsJob, GemmJob, Into, shape_text
-from kernels.measure.random_shapes import AnyShapeJob
+from kernels.measure.random_shapes import AnyShapeDraw, AnyShapeJob
 from kernels.measure.records import slug
 from kernels.measure.rows import Ceilings, Machine, Peer, Provenance, Row
 from pages.benchmarks.charts.points import TITLES, Words
 from pages.benchmarks.controls import ANY, family_key
-from pages.kit import origins
 from pages.kit.charts.words import duration, number, ratio
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Origin, Recorded, Result, accumulation, same_gemm
 from pages.kit.inert import plain
+from pages.kit.origins import origins_words, row_origin
 from pages.kit.view import here
 
 _slug = lru_cache(maxsize=256)(slug)
@@ -69,21 +69,23 @@ def _on_gpu(files: Recorded, gpu: str) -> tuple[Measurement, ...]:
 
 @lru_cache(maxsize=2)
 def _gpus(files: Recorded) -> tuple[str, ...]:
-    rows = Counter(row.machine.name for row in files.records.rows if row.provenance is Provenance.GPU)
-    return tuple(sorted(rows, key=lambda name: (-rows[name], name)))
+    records = files.records
+    gemms = Counter(row.gpu for row in records.rows if row.provenance is Provenance.GPU)
+    by_count = sorted(gemms, key=lambda name: (-gemms[name], name))
+    return tuple(dict.fromkeys([*by_count, *(row.gpu for row in (*records.ceilings, *records.any_shape))]))
 
 
 def gpus_of_files() -> tuple[str, ...]:
-    """GPUs with recorded rows, the one with the most rows first."""
+    """GPUs with recorded rows, the one with the most GEMMs first."""
     return _gpus(gemm_results.every_recorded())
 
 
 def gpus() -> list[str]:
     """All GPUs with measurements, those of the files first."""
     mine = gpu_queue.session()
-    rows = [*every_ceilings(), *mine.rows_of(Ceilings)]
-    rows += [row for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
-    return list(dict.fromkeys([*gpus_of_files(), *(row.machine.name for row in rows)]))
+    rows = [row for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
+    rows += [*mine.rows_of(Ceilings), *(row for draw in mine.rows_of(AnyShapeDraw) for row in draw.rows)]
+    return list(dict.fromkeys([*gpus_of_files(), *(row.gpu for row in rows)]))
 
 
 def name_of(gpu: str) -> str:
@@ -159,9 +161,12 @@ def clocks(clock_mhz: float | None, power_w: float | None) -> str:
     return f"{clock}, {power}"
 
 
-def origin_sentence(results: Sequence[Measurement]) -> str:
-    every = (origins.row_origin(one.row, one.where, one.row.machine.versions) for one in results)
-    return plain(f"{origins.origins_words(every)}.")
+def origins_of(results: Iterable[Result]) -> str:
+    return origins_words(row_origin(one.row, one.where, one.row.machine.versions) for one in results)
+
+
+def origin_sentence(results: Sequence[Result]) -> str:
+    return plain(f"{origins_of(results)}.")
 
 
 def draw_run(

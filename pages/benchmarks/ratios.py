@@ -38,7 +38,7 @@ def show(controls: Controls, gpu: str) -> None:
             is_rigid=True,
         )
         here().know.markdown(READING)
-        for words in (quoted_sentence(every), data.origin_sentence(gemms)):
+        for words in filter(None, (quoted_sentence(every), data.origin_sentence(gemms))):
             here().know.caption(words)
     else:
         stage().info(
