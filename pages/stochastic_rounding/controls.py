@@ -6,7 +6,7 @@ from pages.kit.shared_controls import SEED, format_options, is_element, is_narro
 from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Text, Whole
 
 LARGEST_BLUR = 8
-SIDE = 224  # pixels of each side of the picture
+SIDE = 224  # pixels of the longer side of a picture
 MOST_THROWS = 1000
 LEVELS_OF_GRAY = "levels"
 

@@ -24,7 +24,7 @@ from pages.stochastic_rounding.controls import (
     WEIGHT,
 )
 from pages.stochastic_rounding.mean import MeanView, mean_view
-from pages.stochastic_rounding.picture import painted, rounded
+from pages.stochastic_rounding.picture import mystery, rounded
 from pages.stochastic_rounding.training import dot_view, weight_path
 
 Settings = Mapping[str, Any]
@@ -33,7 +33,9 @@ CONTROLS = ALL_CONTROLS
 
 
 def _mean_light(settings: Settings, seed: int | None) -> float:
-    return rounded("", settings[PIXELS.key], settings[LEVELS.key], seed).picture.mean()
+    original = mystery()
+    grid = settings[PIXELS.key], settings[LEVELS.key]
+    return rounded(original.digest, original.light, *grid, seed).picture.mean()
 
 
 def _mean(settings: Settings) -> MeanView:
@@ -57,7 +59,7 @@ def winner_of_both_signs(settings: Settings) -> str:
 
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
-    "light": lambda _: painted("").mean(),
+    "light": lambda _: mystery().light.mean(),
     "nearest_light": lambda settings: _mean_light(settings, None),
     "noisy_light": lambda settings: _mean_light(settings, settings[SEED.key]),
     "noisy_bias": lambda settings: _noisy(settings).worst_bias,

@@ -16,8 +16,8 @@ from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.words import percent_text
 from pages.kit.controls import Controls
 from pages.kit.view import draw_notice, here
-from pages.stochastic_rounding.controls import ELEMENTS, FOUR_BITS, SPOT, STROKES
-from pages.stochastic_rounding.picture import painted
+from pages.stochastic_rounding.controls import ELEMENTS, FOUR_BITS, SPOT
+from pages.stochastic_rounding.picture import draw_upload, picture_here
 from pages.stochastic_rounding.wipe import Panel, draw_wipe, image_address, pixel_of
 
 # Recipes, and the tile of x in their Fprop.
@@ -84,10 +84,10 @@ def quantized(tensor: NDArray[np.float32], is_spot: NDArray, operand: Operand) -
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def pictures(
-    strokes: str, pixel: tuple[int, int], times: int, elements: str
+    digest: str, _light: Picture, pixel: tuple[int, int], times: int, elements: str
 ) -> tuple[str, dict[str, Quantized]]:
-    """The address of the picture with a spot, and the picture out of each recipe."""
-    tensor, is_spot = tensor_of(painted(strokes), pixel, times)
+    """The address of a picture with a spot, and the picture out of each recipe; `digest` is its key."""
+    tensor, is_spot = tensor_of(_light, pixel, times)
     by_recipe = {recipe: quantized(tensor, is_spot, operand_of(recipe, elements)) for recipe in TILES}
     return image_address(to_bytes(tensor)), by_recipe
 
@@ -104,8 +104,10 @@ def scale_map(scales: bytes, shape: tuple[int, int], ramp: tuple[str, ...]) -> s
 
 def show(controls: Controls) -> None:
     elements = controls.draw(ELEMENTS, here().control)
-    times, pixel = controls.draw(SPOT), pixel_of(controls)
-    original, by_recipe = pictures(controls.value(STROKES), pixel, times, elements)
+    times, picture = controls.draw(SPOT), picture_here(controls)
+    shape = picture.light.shape
+    pixel = pixel_of(controls, shape)
+    original, by_recipe = pictures(picture.digest, picture.light, pixel, times, elements)
     draw_notice(notice(by_recipe, times))
     panels = [
         Panel(
@@ -115,7 +117,7 @@ def show(controls: Controls) -> None:
             words=f"{percent_text(one.black, 2)} turned black",
             others=f"{one.sqnr_db:.0f} dB",
             lost=one.black > 0.005,
-            below=scale_map(one.scales.tobytes(), one.scales.shape, page_ink().ramp),
+            below=scale_map(one.scales.tobytes(), shape, page_ink().ramp),
             under="Its scales: dark is large" if page_ink() is LIGHT else "Its scales: light is large",
         )
         for recipe, one in by_recipe.items()
@@ -123,6 +125,7 @@ def show(controls: Controls) -> None:
     draw_wipe(
         controls,
         panels,
+        shape,
         pixel,
         ("the original", "quantized"),
         height=room(),
@@ -132,6 +135,7 @@ def show(controls: Controls) -> None:
         + "; ".join(f"{panel.title}: {panel.words}, SQNR {panel.others}" for panel in panels),
     )
     here().know.markdown(NUMBERS)
+    draw_upload(picture)
 
 
 def notice(by_recipe: dict[str, Quantized], times: int) -> str:

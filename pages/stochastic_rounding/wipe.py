@@ -15,7 +15,7 @@ from pages.kit.controls import Controls
 from pages.kit.stage.stage import Stage
 from pages.kit.view import stage
 from pages.kit.widgets import Place
-from pages.stochastic_rounding.controls import COLUMN, ROW, SIDE, STROKES, WIPE
+from pages.stochastic_rounding.controls import COLUMN, ROW, STROKES, WIPE
 
 _FOLDER = Path(__file__).parent / "stage"
 _WIPE = Stage("wipe", _FOLDER / "wipe.js", _FOLDER / "wipe.css")
@@ -47,19 +47,20 @@ def image_address(pixels: NDArray[np.uint8]) -> str:
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
 
 
-def pixel_of(controls: Controls) -> tuple[int, int]:
-    return controls.draw(ROW), controls.draw(COLUMN)
+def pixel_of(controls: Controls, shape: tuple[int, int]) -> tuple[int, int]:
+    return tuple(min(controls.draw(one), size - 1) for one, size in zip((ROW, COLUMN), shape, strict=True))
 
 
 def draw_wipe(
     controls: Controls,
     panels: Sequence[Panel],
+    shape: tuple[int, int],
     pixel: tuple[int, int],
     names: tuple[str, str],
     place: Place | None = None,
     **words: Any,
 ) -> None:
-    """Draw pictures; `words` are further fields for `wipe.js`."""
+    """Draw pictures of one `shape`; `words` are further fields for `wipe.js`."""
 
     def take(move: Mapping[str, Any]) -> None:
         values = {control: move.get(name) for name, control in _CONTROLS.items()}
@@ -68,8 +69,8 @@ def draw_wipe(
     with stage() if place is None else place:
         _WIPE.mount(
             {
-                "rows": SIDE,
-                "columns": SIDE,
+                "rows": shape[0],
+                "columns": shape[1],
                 "at": {
                     "share": controls.draw(WIPE),
                     "row": pixel[0],

@@ -1,7 +1,8 @@
-"""A reader drags and points; the pictures answer."""
+"""A reader drags, points and uploads; the pictures answer."""
 
 import base64
 import io
+import re
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -10,9 +11,9 @@ from PIL import Image
 
 from fp8core.experiments.pictures import Levels, to_bytes
 from pages.stochastic_rounding.coins import throws
-from pages.stochastic_rounding.controls import COLUMN, ELEMENTS, ROW, SIDE, SPOT, STROKES, THROWS
+from pages.stochastic_rounding.controls import COLUMN, ELEMENTS, ROW, SPOT, STROKES, THROWS
 from pages.stochastic_rounding.controls import WIPE as WIPE_CONTROL
-from pages.stochastic_rounding.picture import painted, rounded
+from pages.stochastic_rounding.picture import MAX_BYTES, mystery, painted, rounded
 from pages.stochastic_rounding.recipes import TILES, operand_of, quantized, tensor_of
 from tests.browser.handles import finger
 from tests.browser.looks import in_the_end, listening, settled
@@ -44,6 +45,12 @@ def value_in(url: str, key: str) -> str | None:
     return parse_qs(urlsplit(url).query).get(key, [None])[0]
 
 
+def png(gray: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(gray).save(file, "PNG")
+    return file.getvalue()
+
+
 def test_pointing_at_the_mean_tells_its_numbers_without_asking_the_server(server, open_page):
     page = open_page(server.url + "/stochastic_rounding?part=mean")
     chart = page.locator('[data-testid="stVegaLiteChart"]').first
@@ -65,11 +72,31 @@ def test_pointing_at_the_mean_tells_its_numbers_without_asking_the_server(server
     assert page.evaluate("window.runs") == 0
 
 
+def test_an_uploaded_picture_replaces_the_mystery_and_a_bad_one_is_explained(server, open_page, tmp_path):
+    page = open_page(server.url + "/stochastic_rounding", fresh=True)
+    page.get_by_text("More controls").click()
+    field = page.locator('input[type="file"]')
+    good = png(np.full((60, 90), 188, np.uint8))
+    largest = good + bytes(MAX_BYTES - len(good))
+    files = {"gray.png": largest, "bad.png": b"no", "big.png": largest + b"0"}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    field.set_input_files(tmp_path / "gray.png")
+    page.get_by_text("Shown: gray.png, as 90 × 60 pixels").wait_for()
+    field.set_input_files(tmp_path / "bad.png")
+    page.get_by_text("“bad.png”: This is no PNG or JPEG picture").wait_for()
+    page.get_by_text("Shown: gray.png, as 90 × 60 pixels").wait_for()
+    field.set_input_files(tmp_path / "big.png")
+    page.get_by_text(re.compile("must be 5.0MB or smaller")).wait_for()
+    assert page.locator('[data-testid="stException"]').count() == 0
+
+
 def test_the_line_follows_the_mouse_and_keys_and_both_pictures_are_those_of_the_reference(server, open_page):
     page = open_page(server.url + "/stochastic_rounding")
     page.wait_for_selector(HANDLE)
-    assert np.array_equal(shown(page, "left"), to_bytes(rounded("", "levels", 2).picture))
-    assert np.array_equal(shown(page, "right"), to_bytes(rounded("", "levels", 2, 0).picture))
+    light, grid = mystery().light, ("levels", 2)
+    assert np.array_equal(shown(page, "left"), to_bytes(rounded("", light, *grid).picture))
+    assert np.array_equal(shown(page, "right"), to_bytes(rounded("", light, *grid, 0).picture))
     before, box = share(page), page.locator(HANDLE).bounding_box()
     wide = page.locator(f"{WIPE} img.left").bounding_box()["width"]
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -94,7 +121,7 @@ def test_a_click_takes_a_pixel_and_its_coins_fall_until_the_mean_stands(server, 
     page.wait_for_url(lambda url: value_in(url, ROW.key) is not None)
     settled(page)
     pixel = int(value_in(page.url, ROW.key)), int(value_in(page.url, COLUMN.key))
-    thrown = throws(float(painted("")[pixel]), Levels(2), (0, *pixel))
+    thrown = throws(float(mystery().light[pixel]), Levels(2), (0, *pixel))
     figure = page.locator(f"{COINS} .figure")
     mean = f"{thrown.means[99]:.3f}"
     assert in_the_end(page, figure.text_content, lambda text: text == mean) == mean
@@ -112,7 +139,7 @@ def test_a_click_puts_the_bright_spot_elsewhere_and_four_recipes_quantize_the_pi
     page.wait_for_url(lambda url: value_in(url, ROW.key) is not None)
     settled(page)
     pixel = int(value_in(page.url, ROW.key)), int(value_in(page.url, COLUMN.key))
-    tensor, is_spot = tensor_of(painted(""), pixel, SPOT.default)
+    tensor, is_spot = tensor_of(mystery().light, pixel, SPOT.default)
     for place, recipe in enumerate(TILES):
         expected = to_bytes(quantized(tensor, is_spot, operand_of(recipe, ELEMENTS.default)).light)
         is_shown = lambda: np.array_equal(shown(page, "right", place), expected)  # noqa: B023, E731
@@ -131,9 +158,10 @@ def test_a_stroke_is_rounded_like_the_rest_and_can_be_wiped_away(server, open_pa
     page.wait_for_url(lambda url: value_in(url, STROKES.key) is not None)
     strokes = value_in(page.url, STROKES.key)
     assert value_in(page.url, ROW.key) is None, "a stroke takes no pixel"
-    assert painted(strokes).mean() > painted("").mean()
+    picture = painted(mystery(), strokes)
+    assert picture.light.mean() > mystery().light.mean()
     for name, seed in (("left", ()), ("right", (0,))):
-        expected = to_bytes(rounded(strokes, "levels", 2, *seed).picture)
+        expected = to_bytes(rounded(picture.digest, picture.light, "levels", 2, *seed).picture)
         assert in_the_end(page, lambda: np.array_equal(shown(page, name), expected), bool), name  # noqa: B023
     in_the_end(page, page.locator(f"{WIPE} path.fresh").count, lambda count: count == 0)
     page.locator(SPOT_HANDLE).focus()
@@ -149,7 +177,7 @@ def test_the_bright_spot_follows_a_finger_and_keys(server, open_page):
     )
     box = page.locator(SPOT_HANDLE).bounding_box()
     x, y = box["x"] + 22, box["y"] + 22
-    pixel = page.locator(f"{WIPE} img.left").first.bounding_box()["width"] / SIDE
+    pixel = page.locator(f"{WIPE} img.left").first.bounding_box()["width"] / mystery().light.shape[1]
     with finger(page, *((x + part * 40 * pixel, y - part * 60 * pixel) for part in (0, 0.5, 1))):
         page.wait_for_url(lambda url: value_in(url, ROW.key) is not None)
     place = lambda: [int(value_in(page.url, one.key)) for one in (ROW, COLUMN)]  # noqa: E731

@@ -12,7 +12,7 @@ from fp8core.formats import FORMATS
 from pages.kit.charts.ink import LIGHT
 from pages.stochastic_rounding.coins import throws
 from pages.stochastic_rounding.controls import FOUR_BITS
-from pages.stochastic_rounding.picture import BRUSH, PAINT, painted
+from pages.stochastic_rounding.picture import BRUSH, PAINT, mystery, painted
 from pages.stochastic_rounding.recipes import TILES, operand_of, quantized, scale_map, tensor_of
 from pages.stochastic_rounding.wipe import image_address
 
@@ -46,7 +46,7 @@ def test_a_pixel_on_a_value_stays_there():
 
 @pytest.mark.parametrize(("recipe", "wide"), [("deepseek_v3", 128), ("mxfp8", 32)])
 def test_a_bright_spot_changes_no_pixel_outside_its_tiles(recipe, wide):
-    light, operand = painted(""), operand_of(recipe, FOUR_BITS)
+    light, operand = mystery().light, operand_of(recipe, FOUR_BITS)
     without, (tensor, is_spot) = (
         quantized(*tensor_of(light, (0, 0), 0), operand),
         tensor_of(light, (99, 99), 16),
@@ -62,7 +62,7 @@ def test_a_bright_spot_changes_no_pixel_outside_its_tiles(recipe, wide):
 
 
 def test_smaller_tiles_lose_less_to_a_bright_spot():
-    tensor, is_spot = tensor_of(painted(""), (99, 99), 16)
+    tensor, is_spot = tensor_of(mystery().light, (99, 99), 16)
     black = [quantized(tensor, is_spot, operand_of(recipe, FOUR_BITS)).black for recipe in TILES]
     assert black == sorted(black, reverse=True)
     assert black[0] > 0.9 > 0.01 > black[-1]
@@ -75,7 +75,7 @@ def test_a_map_of_scales_has_a_step_of_the_ramp_for_a_power_of_two():
 
 
 def test_a_stroke_is_a_line_of_light_that_nearest_turns_black():
-    before, after = painted(""), painted("1020-c810c8d0")
+    before, after = mystery().light, painted(mystery(), "1020-c810c8d0").light
     is_new = before != after
     assert (after[is_new] == PAINT).all()
     assert round_nearest(after[is_new], Levels(2)).max() == 0
@@ -88,4 +88,4 @@ def test_a_stroke_is_a_line_of_light_that_nearest_turns_black():
 
 @pytest.mark.parametrize("strokes", ["", "-", "zz", "10-2", "１２３４", "fffe"])
 def test_what_is_no_stroke_on_the_picture_changes_no_pixel(strokes):
-    assert np.array_equal(painted(strokes), painted(""))
+    assert np.array_equal(painted(mystery(), strokes).light, mystery().light)

@@ -1,5 +1,6 @@
 """Contract: every control gives a working page whose sentences hold the computed figures."""
 
+import io
 import re
 
 import numpy as np
@@ -20,7 +21,7 @@ from pages.stochastic_rounding.controls import (
     SPOT,
     WEIGHT,
 )
-from pages.stochastic_rounding.picture import MYSTERY, painted
+from pages.stochastic_rounding.picture import MYSTERY, mystery
 from pages.stochastic_rounding.recipes import operand_of, quantized, tensor_of
 from tests.pages.texts import texts
 from tests.sweeps import each, some_pairs
@@ -40,6 +41,12 @@ def notice(at) -> str:
     return at.main.markdown[0].value
 
 
+def png(gray: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(gray).save(file, "PNG")
+    return file.getvalue()
+
+
 def test_the_figures_of_black_and_white_are_those_of_the_shipped_picture(open_app):
     light = to_light(np.asarray(Image.open(MYSTERY)))
     at = open_app(PAGE, beside="original")
@@ -52,7 +59,7 @@ def test_the_figures_of_black_and_white_are_those_of_the_shipped_picture(open_ap
 @pytest.mark.parametrize("spot", SPOT.options)
 def test_the_picture_goes_through_the_recipes(open_app, spot, elements):
     text = notice(open_app(PAGE, part="recipes", spot=str(spot), elements=elements, pixel_row="0"))
-    light = painted("")
+    light = mystery().light
     tensor, is_spot = tensor_of(light, (0, COLUMN.default), spot)
     black = quantized(tensor, is_spot, operand_of("per_tensor", elements)).black
     assert f"**{percent_text(black, 2)} of the picture" in text
@@ -90,3 +97,30 @@ def test_a_dot_product_answers_in_every_format_and_nearest_wins_where_signs_canc
 def test_the_bias_of_e2m1_is_the_one_its_density_gives(open_app):
     # 1 - (E[round |z|] / E|z|)², from the eight values and the normal distribution's tails.
     assert "bias (2.8%)" in texts(open_app(PAGE, part="dot", format="e2m1"))
+
+
+def test_an_own_picture_is_shown_until_it_is_given_back(open_app):
+    at = open_app(PAGE)
+    before = notice(at)
+    at.file_uploader[0].set_value(("me_**.png", png(np.full((30, 50), 188, np.uint8)), "image/png")).run()
+    assert "of 0.503." in notice(at)
+    assert "me_**.png, as 50 × 30 pixels" in at.text[0].value
+    assert at.query_params == {}
+    at.segmented_control(key="part").set_value("mean").run()
+    at.segmented_control(key="part").set_value("picture").run()
+    assert "of 0.503." in notice(at)
+    press(at, "Back to the mystery picture")
+    assert notice(at) == before
+
+
+def test_a_file_that_cannot_be_used_is_explained_and_the_picture_stays(open_app):
+    at = open_app(PAGE)
+    at.file_uploader[0].set_value(("me.png", png(np.full((30, 50), 188, np.uint8)), "image/png")).run()
+    at.file_uploader[0].set_value(("x.png", b"not a picture", "image/png")).run()
+    assert not at.exception
+    assert len(at.error) == 1
+    assert at.error[0].value.startswith("“x.png”\\: This is no PNG or JPEG picture")
+    assert "of 0.503." in notice(at)
+    at.file_uploader[0].set_value(("me.png", png(np.full((30, 50), 18, np.uint8)), "image/png")).run()
+    assert not at.error
+    assert "of 0.503." not in notice(at)
