@@ -3,13 +3,9 @@
 So far single numbers were rounded. Their sum is cut as well.
 """
 
-import streamlit as st
-
 from pages.accumulation import cost, curves, steps, units
 from pages.accumulation.facts import CONTROLS, SHOW
-from pages.kit.controls import Controls
-from pages.kit.shell import guard
-from pages.kit.view import open_view
+from pages.kit.shell import open_page
 
 SECTIONS = {"steps": steps, "curves": curves, "cost": cost, "units": units}
 IDEA = (
@@ -22,10 +18,7 @@ SOURCES = (
     "DeepSeek-V3, arXiv 2412.19437, section 3.3.2, for promotion."
 )
 
-guard()
-view = open_view("Where do the small terms go?")
-controls = Controls(*CONTROLS)
-controls.toolbar(st.sidebar)
+view, controls = open_page("Where do the small terms go?", *CONTROLS)
 with view.below:
     SECTIONS[controls.draw(SHOW, view.sections)].show(controls)
 view.know.markdown(IDEA)

@@ -3,14 +3,10 @@
 One matmul was fast. What about every recipe, and other shapes?
 """
 
-import streamlit as st
-
 from pages.benchmarks import any_shape, cost, data, ratios, roofline
 from pages.benchmarks.controls import CONTROLS, SHOW, gpu_control
-from pages.kit.controls import Controls
 from pages.kit.gemm.results import draw_bad_lines, draw_downloads
-from pages.kit.shell import guard
-from pages.kit.view import open_view
+from pages.kit.shell import open_page
 
 SECTIONS = {"ratios": ratios, "roofline": roofline, "any_shape": any_shape, "cost": cost}
 IDEA = (
@@ -22,11 +18,8 @@ SOURCES = (
     "The rows come from `python -m kernels.measure gemm`. These files hold all fields of rows on this GPU:"
 )
 
-guard()
-view = open_view("How close to the hardware?")
 of_gpu = gpu_control(data.gpus())
-controls = Controls(*CONTROLS, of_gpu)
-controls.toolbar(st.sidebar)
+view, controls = open_page("How close to the hardware?", *CONTROLS, of_gpu)
 with view.below:
     draw_bad_lines()
     section = SECTIONS[controls.draw(SHOW, view.sections)]

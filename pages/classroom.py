@@ -28,7 +28,7 @@ def go_on(place: Place) -> None:
 
 
 view = open_view(answers.question(place) if place else "What does the class predict?")
-controls.toolbar(st.sidebar)
+controls.toolbar()
 if not is_teacher():
     draw_over()
     draw_door()

@@ -11,16 +11,13 @@ from pages.design.derived import show_cost, show_runs
 from pages.design.draft import ALL_CONTROLS, BEGIN, CELL, CELL_KEYS, SHOW, draft_of, in_words
 from pages.design.recipe import draw_editor, draw_files
 from pages.design.sketch import draw_cells, draw_summary
-from pages.kit.controls import Controls, link_params
+from pages.kit.controls import link_params
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN
-from pages.kit.shell import guard
-from pages.kit.view import open_view, stage
+from pages.kit.shell import open_page
+from pages.kit.view import stage
 
-guard()
-view = open_view("What would your own recipe cost, break and buy?")
-controls = Controls(*ALL_CONTROLS)
-controls.toolbar(st.sidebar)
+view, controls = open_page("What would your own recipe cost, break and buy?", *ALL_CONTROLS)
 view.know.markdown(
     "A recipe says how six operands are quantized: three matmuls with two each. Begin with a published one, "
     "change what you like, and see what follows. The address holds the whole recipe. K runs across in A and "

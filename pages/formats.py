@@ -3,15 +3,10 @@
 Eight bits are twice as fast as sixteen, but they say few numbers.
 """
 
-import streamlit as st
-
 from pages.formats import code, compare, gradients, overflow
 from pages.formats.controls import SHOW
 from pages.formats.facts import CONTROLS, exact_rules
-from pages.kit.address import follow_moved
-from pages.kit.controls import Controls
-from pages.kit.shell import guard
-from pages.kit.view import open_view
+from pages.kit.shell import open_page
 
 SECTIONS = {"code": code, "compare": compare, "gradients": gradients, "overflow": overflow}
 IDEA = (
@@ -20,11 +15,11 @@ IDEA = (
     "give at most 256 numbers. Every other real number is rounded to one of them."
 )
 
-guard()
-follow_moved({(SHOW.key, "range"): (None, {SHOW.key: "compare", compare.AXIS.key: "count"})})
-view = open_view("What can eight bits say?")
-controls = Controls(*CONTROLS)
-controls.toolbar(st.sidebar)
+view, controls = open_page(
+    "What can eight bits say?",
+    *CONTROLS,
+    moved={(SHOW.key, "range"): (None, {SHOW.key: "compare", compare.AXIS.key: "count"})},
+)
 with view.below:
     SECTIONS[controls.draw(SHOW, view.sections)].show(controls)
 view.know.markdown(IDEA)

@@ -3,28 +3,23 @@
 The matmuls are fast. To quantize their operands can take longer than they do.
 """
 
-import streamlit as st
-
 from pages.fused import amax, kernels, timeline
 from pages.fused.facts import CONTROLS
 from pages.fused.rows import SHOW, source_control
-from pages.kit.address import follow_moved
-from pages.kit.controls import Controls
-from pages.kit.shell import guard
-from pages.kit.view import open_view
+from pages.kit.shell import open_page
 
-guard()
-follow_moved(
-    {
-        (SHOW.key, "memory"): ("pages/why_fp8.py", {"why_show": "memory"}),
-        (SHOW.key, "cache"): ("pages/why_fp8.py", {"why_show": "memory", "why_moment": "cache"}),
-    }
-)
-view = open_view("What does quantizing cost?")
 of_gpu = source_control()
 of_size = kernels.size_control()
-controls = Controls(*CONTROLS, of_gpu, of_size)
-controls.toolbar(st.sidebar)
+view, controls = open_page(
+    "What does quantizing cost?",
+    *CONTROLS,
+    of_gpu,
+    of_size,
+    moved={
+        (SHOW.key, "memory"): ("pages/why_fp8.py", {"why_show": "memory"}),
+        (SHOW.key, "cache"): ("pages/why_fp8.py", {"why_show": "memory", "why_moment": "cache"}),
+    },
+)
 with view.below:
     section = controls.draw(SHOW, view.sections)
     if section == "amax":

@@ -1,7 +1,5 @@
 """How do I learn this step by step?"""
 
-import streamlit as st
-
 from pages.kit.classroom.join import LINK
 from pages.kit.controls import Controls
 from pages.kit.lesson.library import library
@@ -17,9 +15,9 @@ controls = Controls(CHAPTER, PRINT, LINK)
 name = controls.value(CHAPTER)
 chapters = [one for one in lessons.chapters if name in ("", one.name)]
 if controls.value(PRINT):
-    controls.toolbar(st.sidebar)
+    controls.toolbar()
     paper.show(controls, CHAPTER, chapters)
 else:
     open_view("How do I learn this step by step?")
-    controls.toolbar(st.sidebar)
+    controls.toolbar()
     overview.show(controls, CHAPTER, lessons)

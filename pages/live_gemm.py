@@ -8,13 +8,13 @@ from dataclasses import replace
 import streamlit as st
 
 from kernels.measure.rows import Row
-from pages.kit.controls import Controls, link_params
+from pages.kit.controls import link_params
 from pages.kit.gemm.presets import SMALL, refusal
 from pages.kit.gemm.queue_panel import draw_queue, session, submit, workers
 from pages.kit.gemm.results import Origin, Result, draw_bad_lines, draw_downloads
 from pages.kit.recipes import draw_source, recipe_params
-from pages.kit.shell import guard
-from pages.kit.view import draw_notice, open_view, stage
+from pages.kit.shell import open_page
+from pages.kit.view import draw_notice, stage
 from pages.live_gemm.facts import CONTROLS, draw_job, small_instead
 from pages.live_gemm.result import draw_details, draw_picture, notice
 from pages.live_gemm.results import draw_table, recorded, to_show, usual
@@ -25,11 +25,8 @@ IDEA = (
     "It is measured twice: how far D is from the exact product, and how long it takes beside bf16."
 )
 
-guard()
-view = open_view("How fast is FP8, and how wrong?")
 has_gpu = workers().has_gpu
-controls = Controls(*CONTROLS)
-controls.toolbar(st.sidebar)
+view, controls = open_page("How fast is FP8, and how wrong?", *CONTROLS)
 
 
 def run() -> None:

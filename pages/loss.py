@@ -3,12 +3,7 @@
 Eight bits are fast, and a little wrong. Does a training run suffer?
 """
 
-import streamlit as st
-
-from pages.kit.address import follow_moved
-from pages.kit.controls import Controls
-from pages.kit.shell import guard
-from pages.kit.view import open_view
+from pages.kit.shell import open_page
 from pages.loss import breaks as loss_breaks
 from pages.loss import curves as loss_curves
 from pages.loss import elsewhere as loss_elsewhere
@@ -21,16 +16,11 @@ SECTIONS = {
     "breaks": loss_breaks,
     "elsewhere": loss_elsewhere,
 }
+MOVED = {
+    (SHOW.key, old): (None, {SHOW.key: "curves", LOSS.key: loss})
+    for old, loss in (("inside", LAYERS), ("sure", ENDS))
+}
 
-guard()
-follow_moved(
-    {
-        (SHOW.key, old): (None, {SHOW.key: "curves", LOSS.key: loss})
-        for old, loss in (("inside", LAYERS), ("sure", ENDS))
-    }
-)
-view = open_view("Does the loss notice?")
-controls = Controls(*ALL_CONTROLS)
-controls.toolbar(st.sidebar)
+view, controls = open_page("Does the loss notice?", *ALL_CONTROLS, moved=MOVED)
 with view.below:
     SECTIONS[controls.draw(SHOW, view.sections)].show(controls)

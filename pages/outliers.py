@@ -3,12 +3,7 @@
 Recipes differ in who shares a scale. An outlier shows what that is worth.
 """
 
-import streamlit as st
-
-from pages.kit.address import follow_moved
-from pages.kit.controls import Controls
-from pages.kit.shell import guard
-from pages.kit.view import open_view
+from pages.kit.shell import open_page
 from pages.outliers import crest, lost, matmuls, weights
 from pages.outliers import map as error_map
 from pages.outliers.controls import ALL_CONTROLS, MORE, SHOW
@@ -33,11 +28,11 @@ SOURCES = (
     "activations); scale bias, deadzone and grid noise, arXiv 2605.20402; shrinkage, arXiv 2606.20381."
 )
 
-guard()
-follow_moved(MOVED | {(SHOW.key, "tiles"): ("pages/compare_recipes.py", {"differ_show": "size"})})
-view = open_view("Which recipe survives outliers?")
-controls = Controls(*ALL_CONTROLS)
-controls.toolbar(st.sidebar)
+view, controls = open_page(
+    "Which recipe survives outliers?",
+    *ALL_CONTROLS,
+    moved=MOVED | {(SHOW.key, "tiles"): ("pages/compare_recipes.py", {"differ_show": "size"})},
+)
 with view.below:
     view.know.markdown(INTRODUCTION)
     section = controls.draw(SHOW, view.sections)

@@ -3,15 +3,10 @@
 An outlier spoils its tile, however small that is. A rotation spreads it out.
 """
 
-import streamlit as st
-
 from fp8core.experiments.outliers import REAL_RESTS, Rest
 from fp8core.inputs.recorded import source_of_seed
-from pages.kit.address import follow_moved
-from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
-from pages.kit.shell import guard
-from pages.kit.view import open_view
+from pages.kit.shell import open_page
 from pages.rotations import error, vectors
 from pages.rotations.controls import (
     ALL_CONTROLS,
@@ -57,11 +52,12 @@ SOURCES = (
     "are computed on this page with the numpy reference."
 )
 
-guard()
-follow_moved({(SHOW.key, "matmul"): (None, {SHOW.key: "error", ERROR_OF.key: PRODUCT})})
-view = open_view("Where do outliers go?")
-controls = Controls(*ALL_CONTROLS, opening=OPENING)
-controls.toolbar(st.sidebar)
+view, controls = open_page(
+    "Where do outliers go?",
+    *ALL_CONTROLS,
+    opening=OPENING,
+    moved={(SHOW.key, "matmul"): (None, {SHOW.key: "error", ERROR_OF.key: PRODUCT})},
+)
 with view.below:
     view.know.markdown(INTRODUCTION)
     section = controls.draw(SHOW, view.sections)

@@ -6,10 +6,9 @@ Eight bits train as well as bf16. Does your GPU compute them right?
 import streamlit as st
 
 from kernels.check.report import CheckJob, Report
-from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import draw_queue, session, workers
-from pages.kit.shell import guard
-from pages.kit.view import draw_notice, open_view, stage
+from pages.kit.shell import open_page
+from pages.kit.view import draw_notice, stage
 from pages.sanity_check.facts import EXTENT, NEWEST, QUICK, check_of, past_control
 from pages.sanity_check.history import history, start
 from pages.sanity_check.report import (
@@ -36,13 +35,10 @@ TERMINAL = (
     "several GPUs, a check here runs on the first free one."
 )
 
-guard()
-view = open_view("Does FP8 work on this GPU?")
 is_running = session().awaits(CheckJob)  # before the history: a check that ends now is in neither, else
 past = history().past()
 runs = past_control(past)
-controls = Controls(EXTENT, runs)
-controls.toolbar(st.sidebar)
+view, controls = open_page("Does FP8 work on this GPU?", EXTENT, runs)
 has_gpu = workers().has_gpu
 
 

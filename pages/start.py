@@ -19,7 +19,7 @@ if parameters := foreign([*(control.key for control in window.CONTROLS), OLD_CON
     st.switch_page(FIRST_PAGE, query_params={**parameters, **frame_parameters()})
 view = open_view("How can a network train in eight bits?")
 controls = Controls(*window.CONTROLS)
-controls.toolbar(st.sidebar)
+controls.toolbar()
 window.show(controls)
 times = layer_times()
 with view.below:

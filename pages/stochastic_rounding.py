@@ -3,12 +3,7 @@
 Spread out or not, each number is rounded. A coin can keep the mean right.
 """
 
-import streamlit as st
-
-from pages.kit.address import follow_moved
-from pages.kit.controls import Controls
-from pages.kit.shell import guard
-from pages.kit.view import open_view
+from pages.kit.shell import open_page
 from pages.stochastic_rounding import mean as stochastic_mean
 from pages.stochastic_rounding import picture as stochastic_picture
 from pages.stochastic_rounding import recipes as stochastic_recipes
@@ -51,11 +46,7 @@ SOURCES = (
     "al., Deep Learning with Limited Numerical Precision, arXiv 1502.02551."
 )
 
-guard()
-follow_moved(MOVED)
-view = open_view("Can rounding noise help?")
-controls = Controls(*ALL_CONTROLS)
-controls.toolbar(st.sidebar)
+view, controls = open_page("Can rounding noise help?", *ALL_CONTROLS, moved=MOVED)
 with view.below:
     view.know.markdown(IDEA)
     SECTIONS[controls.draw(SHOW, view.sections)].show(controls)

@@ -3,14 +3,10 @@
 One large number spoils the scale for all that share it. So let fewer share it.
 """
 
-import streamlit as st
-
 from fp8core.inputs import InputKind, rules
 from fp8core.linear import LayerShape
-from pages.kit.controls import Controls
 from pages.kit.shared_controls import INPUT, SEED
-from pages.kit.shell import guard
-from pages.kit.view import open_view
+from pages.kit.shell import open_page
 from pages.tile_layouts import copies as tile_copies
 from pages.tile_layouts import overview as tile_overview
 from pages.tile_layouts import picture as tile_picture
@@ -33,10 +29,7 @@ SECTIONS = {
     "rule": tile_rule,
 }
 
-guard()
-view = open_view("Which elements share one scale?")
-controls = Controls(*CONTROLS)
-controls.toolbar(st.sidebar)
+view, controls = open_page("Which elements share one scale?", *CONTROLS)
 view.know.markdown(ONE_SCALE)
 with view.below:
     layer = LayerShape(*map(controls.value, LAYER_CONTROLS))

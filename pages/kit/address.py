@@ -201,7 +201,7 @@ Moved = Mapping[tuple[str, str], tuple[str | None, Mapping[str, str]]]
 
 
 def follow_moved(moved: Moved) -> None:
-    """Open the page that took over this address. Call right after `guard()`."""
+    """Open the page that took over this address."""
     for (key, value), (script, parameters) in moved.items():
         if st.query_params.get_all(key) != [value]:
             continue

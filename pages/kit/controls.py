@@ -3,7 +3,7 @@
     ROW = Whole(key="row", label="Tile row", low=0, high=4095, default=0)
 
     controls = Controls(RECIPE, MATMUL, ROW)      # once a run, before the first control is drawn
-    controls.toolbar(st.sidebar)                  # copy link, reset, what a link got wrong
+    controls.toolbar()                            # copy link, reset, what a link got wrong
     recipe = RECIPES[controls.draw(RECIPE, st.sidebar)]
     row = controls.draw(ROW, high=rows - 1)       # a bound decided by another control clamps the value
     st.button("The first tile", on_click=controls.preset, kwargs={"row": 0})
@@ -150,9 +150,9 @@ class Controls:
     def link(self) -> str:
         return address.link(self._parameters())
 
-    def toolbar(self, place: Place | None = None) -> None:
-        """Draw "Share", "Present" and "Reset" in `place`; complaints on a link stand on the page."""
-        row = (st if place is None else place).container(horizontal=True, key="toolbar", gap="medium")
+    def toolbar(self) -> None:
+        """Draw "Share", "Present" and "Reset" in the sidebar; complaints on a link stand on the page."""
+        row = st.sidebar.container(horizontal=True, key="toolbar", gap="medium")
         with row.popover("Share", type="tertiary", width="content"):
             st.caption("This page with these settings. The button at the right copies the link.")
             self._link = st.empty()

@@ -9,16 +9,21 @@ in another thread could find half of it.
 
 import runpy
 import sys
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pandas  # noqa: F401
 import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
 from kernels.paths import TOP
+from pages.kit.address import Moved, follow_moved
+from pages.kit.controls import Controls
 from pages.kit.look import presenter
+from pages.kit.view import View, open_view
+from pages.kit.widgets import Control, Value
 
 _APP = TOP / "app.py"
 _LOOK = Path(__file__).parent / "look"
@@ -29,7 +34,7 @@ _SCREEN, _PROJECTOR = (
 
 
 def guard() -> None:
-    """Let `app.py` run this page, and set the window up: the first line of every page.
+    """Let `app.py` run this page, and set the window up: the first line of every page, or of `open_page`.
 
     A page that runs without `app.py` runs it, which runs the page again, and ends this run.
     """
@@ -46,6 +51,20 @@ def guard() -> None:
         initial_sidebar_state="collapsed" if projected else "auto",
     )
     st.html(_PROJECTOR if projected else _SCREEN)
+
+
+def open_page(
+    question: str,
+    *controls: Control[Any],
+    opening: Mapping[str, Value] | None = None,
+    moved: Moved | None = None,
+) -> tuple[View, Controls]:
+    """Open a page with its controls. `opening`: see `Controls`; `moved`: see `follow_moved`."""
+    guard()
+    follow_moved(moved or {})
+    view, of_page = open_view(question), Controls(*controls, opening=opening)
+    of_page.toolbar()
+    return view, of_page
 
 
 def end() -> NoReturn:

@@ -1,7 +1,6 @@
 """The places of a page: its question, a Notice, the sections, one control, one picture, and the foot.
 
-    view = open_view("Why can't FP8 do without a scale?")     # the first line of a page, after guard()
-    controls = Controls(*ALL_CONTROLS)
+    view, controls = open_page("Why can't FP8 do without a scale?", *ALL_CONTROLS)     # pages.kit.shell
     with view.below:
         SECTIONS[controls.draw(SHOW, view.sections)].show(controls)
 
