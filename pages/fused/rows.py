@@ -1,9 +1,7 @@
 """Recorded timelines, timelines of this session, recorded quantizing kernels, and shared controls."""
 
-import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import log2
 from operator import attrgetter
 from pathlib import Path
@@ -17,7 +15,7 @@ from kernels.measure.rows import QuantizerRow
 from kernels.paths import LAYER_RECORDS
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
-from pages.kit.origins import Stamp, stamps
+from pages.kit.origins import reread
 from pages.kit.widgets import Choice, ChoiceStyle
 
 SHOW = Choice(
@@ -34,7 +32,6 @@ TOKENS = Choice(
     help="Rows of x: the tokens of all sequences that the layer sees at once.",
 )
 HERE = "here"
-_READING = threading.Lock()  # sessions that open the page at the same time read the files once
 _ORDER = {way: place for place, way in enumerate(Way)}
 T = TypeVar("T")
 
@@ -51,11 +48,7 @@ class Recorded(Generic[T]):
     bad: tuple[BadLine, ...]
 
 
-@lru_cache(maxsize=4)
-def _read(
-    read: Callable[[Path], Any], kind_of: Callable[[T], Hashable], folder: str, version: tuple[Stamp, ...]
-) -> Recorded[T]:
-    records = read(Path(folder))
+def _newest(records: Any, kind_of: Callable[[T], Hashable]) -> Recorded[T]:
     by_gpu: dict[str, dict[Hashable, T]] = {}
     for row in sorted(records.rows, key=lambda row: row.date):
         by_gpu.setdefault(slug(row.gpu), {})[kind_of(row)] = row
@@ -63,15 +56,20 @@ def _read(
     return Recorded(rows={gpu: tuple(newest.values()) for gpu, newest in most_first}, bad=records.bad)
 
 
+def _timelines(folder: Path) -> Recorded[LayerRow]:
+    return _newest(read_timelines(folder), _way_of_step)
+
+
+def _quantizers(folder: Path) -> Recorded[QuantizerRow]:
+    return _newest(QUANTIZERS.read(folder), attrgetter("job"))
+
+
 def recorded() -> Recorded[LayerRow]:
-    with _READING:
-        return _read(read_timelines, _way_of_step, str(LAYER_RECORDS), stamps(str(LAYER_RECORDS)))
+    return reread(_timelines, LAYER_RECORDS)
 
 
 def quantizers() -> Recorded[QuantizerRow]:
-    folder = str(gemm_results.RECORDS)
-    with _READING:
-        return _read(QUANTIZERS.read, attrgetter("job"), folder, stamps(folder))
+    return reread(_quantizers, gemm_results.RECORDS)
 
 
 def source_control() -> Choice:

@@ -25,7 +25,7 @@ FIND = Text(
 TERM = Choice(
     key=TERM_KEY,
     label="One term",
-    options={EVERY: "All terms"} | {slug: term.term for slug, term in glossary().by_slug.items()},
+    options={EVERY: "All terms"} | {slug: term.term for slug, term in glossary().items()},
     default=EVERY,
     style=ChoiceStyle.SELECT,
 )
@@ -53,13 +53,13 @@ def show(controls: Controls) -> None:
     controls.draw(FIND, field, on_change=lambda: controls.preset(**{TERM.key: EVERY}))
     controls.draw(TERM, on_change=lambda: controls.preset(**{FIND.key: ""}))
     text, slug = controls.value(FIND), controls.value(TERM)
-    terms = search(text) if slug == EVERY else (glossary().by_slug[slug],)
+    terms = search(text) if slug == EVERY else (glossary()[slug],)
     here().know.markdown(KNOW)
-    if terms == glossary().terms:
+    if len(terms) == len(glossary()):
         draw_notice(f"Point at one of **{len(terms)} words**. It shows its sentence.")
         stage().html(_index())
     else:
-        draw_notice(f"**{len(terms)} of {len(glossary().terms)} words** match.")
+        draw_notice(f"**{len(terms)} of {len(glossary())} words** match.")
     if not terms:
         st.info(NOTHING.format(quoted(text)))
     for term in terms:
@@ -74,13 +74,13 @@ def search(text: str) -> tuple[Term, ...]:
     def holds(texts: tuple[str, ...]) -> bool:
         return all(word in " ".join(texts).casefold() for word in words)
 
-    terms = [term for term in glossary().terms if holds((*term.every_name, term.says))]
+    terms = [term for term in glossary().values() if holds((*term.every_name, term.says))]
     return tuple(sorted(terms, key=lambda term: not holds(term.every_name)))
 
 
 @lru_cache(maxsize=1)
 def _index() -> str:
-    words = "".join(link(term, address=f"#{term.slug}") for term in glossary().terms)
+    words = "".join(link(term, address=f"#{term.slug}") for term in glossary().values())
     return f'{_INDEX}<div class="index"><div>{words}</div></div>'
 
 

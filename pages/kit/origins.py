@@ -1,10 +1,13 @@
-"""Origins of recorded rows in words, GPU by GPU; and whether their files changed."""
+"""Origins of recorded rows in words, GPU by GPU; and their files, read once."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
 
 VERSIONS = ("torch", "triton")  # the packages whose versions a speed depends on
 # The mark of a commit whose files were changed when a row was measured, in words
@@ -62,12 +65,24 @@ def listed(names: Sequence[str]) -> str:
 
 _ENDING = ".jsonl"
 
-Stamp = tuple[str, int, int]
+_READING = threading.Lock()  # sessions that come first at the same time read the files once
+T = TypeVar("T")
 
 
-def stamps(folder: str, depth: int = 1) -> tuple[Stamp, ...]:
+def reread(read: Callable[[Path], T], folder: Path) -> T:
+    """Return what `read` makes of a folder; read anew once a recorded file in it changes."""
+    with _READING:
+        return _reread(read, folder, _stamps(str(folder)))
+
+
+@lru_cache(maxsize=8)
+def _reread(read: Callable[[Path], T], folder: Path, files: tuple[tuple[str, int, int], ...]) -> T:
+    return read(folder)
+
+
+def _stamps(folder: str, depth: int = 1) -> tuple[tuple[str, int, int], ...]:
     """Path, time of change and size of each recorded file in a folder and its subfolders."""
-    files: list[Stamp] = []
+    files: list[tuple[str, int, int]] = []
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(_ENDING):
@@ -75,7 +90,7 @@ def stamps(folder: str, depth: int = 1) -> tuple[Stamp, ...]:
                     now = entry.stat()
                     files.append((entry.path, now.st_mtime_ns, now.st_size))
             elif depth and entry.is_dir():
-                files += stamps(entry.path, depth - 1)
+                files += _stamps(entry.path, depth - 1)
     return tuple(sorted(files))
 
 

@@ -21,7 +21,7 @@ from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import session
 from pages.kit.gemm.results import draw_left_out
 from pages.kit.inert import plain
-from pages.kit.origins import Sourced, Stamp, span, stamps, versions_words
+from pages.kit.origins import Sourced, reread, span, versions_words
 from pages.loss.controls import SIZE
 
 # The kind of a run: the recipe, and the switches "last block in bf16" and "quantize the head".
@@ -110,12 +110,11 @@ class Records:
 
 def records() -> Records:
     """All records, read anew once a file changes. Of equal runs the newest counts."""
-    return _read(str(TRAIN), stamps(str(TRAIN)))
+    return reread(_read, TRAIN)
 
 
-@lru_cache(maxsize=2)
-def _read(folder: str, files: tuple[Stamp, ...]) -> Records:
-    contents = read_train(Path(folder))
+def _read(folder: Path) -> Records:
+    contents = read_train(folder)
     rows = sorted(contents.rows, key=lambda row: row.date)
     speeds = sorted(contents.speeds, key=lambda speed: speed.date)
     return Records(

@@ -27,7 +27,7 @@ def test_a_word_shows_its_sentence_to_the_keyboard_and_leads_to_its_entry(server
         return word.evaluate(DRAWN)
 
     content, width = in_the_end(page, focused, lambda drawn: drawn[0] != "none")
-    assert content == f'"{glossary().by_slug["amax"].says}"'
+    assert content == f'"{glossary()["amax"].says}"'
     assert 100 < width < TELEPHONE
     with page.context.expect_page() as opened:
         page.keyboard.press("Enter")

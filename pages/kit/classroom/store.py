@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from kernels.paths import TOP
 
@@ -53,8 +54,7 @@ _EVERY_TABLE = ("classes", "members", "places", "rounds", "votes")
 _MAKING = threading.Lock()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answer:
+class Answer(NamedTuple):
     """`time` as of time.time()."""
 
     class_number: int
@@ -127,18 +127,7 @@ class Store:
             "SELECT class, step, round, number, answer, is_right, time FROM votes "
             "JOIN members USING (class, visitor) ORDER BY class, step, round, time, number"
         )
-        return tuple(
-            Answer(
-                class_number=one,
-                step=step,
-                round=number,
-                student=student,
-                answer=answer,
-                is_right=bool(is_right),
-                time=when,
-            )
-            for one, step, number, student, answer, is_right, when in rows
-        )
+        return tuple(Answer(*rest, bool(is_right), when) for *rest, is_right, when in rows)
 
     def round_of(self, step: str) -> Round | None:
         """Return a step's vote; None without an open class."""

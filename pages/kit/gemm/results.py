@@ -2,7 +2,6 @@
 
 import csv
 import io
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -20,13 +19,11 @@ from kernels.measure.rows import Peer, Provenance, Row
 from kernels.paths import RECORDS
 from kernels.typed import to_data
 from pages.kit.inert import plain
-from pages.kit.origins import Stamp, stamps, versions_words
+from pages.kit.origins import reread, versions_words
 
 _LEFT_OUT = "These lines of the recorded files cannot be read and are left out; all others are shown"
 _BAD_SHOWN = 3
-_FOLDERS_KEPT = 2
 _JOBS_KEPT = 1024
-_READING = threading.Lock()  # sessions that come first at the same time read the files once
 
 
 class Origin(Enum):
@@ -62,8 +59,7 @@ class Recorded:
 
 
 def every_recorded() -> Recorded:
-    with _READING:
-        return _read(str(RECORDS), stamps(str(RECORDS)))
+    return reread(_recorded, RECORDS)
 
 
 def draw_bad_lines() -> None:
@@ -77,9 +73,8 @@ def draw_left_out(bad: Sequence[BadLine]) -> None:
         st.warning("\n".join([f"{_LEFT_OUT}:\n", *lines]), icon=":material/rule:")
 
 
-@lru_cache(maxsize=_FOLDERS_KEPT)
-def _read(folder: str, stamps: tuple[Stamp, ...]) -> Recorded:
-    records = read_records(Path(folder))
+def _recorded(folder: Path) -> Recorded:
+    records = read_records(folder)
     return Recorded(records=records, results=tuple(Result(row, Origin.RECORDED) for row in records.rows))
 
 

@@ -60,7 +60,7 @@ def head(page: str, folder: str) -> str:
 
 @lru_cache(maxsize=1)
 def _script() -> str:
-    terms = json.dumps([[term.every_name, term.says] for term in glossary().terms if term.in_text])
+    terms = json.dumps([[term.every_name, term.says] for term in glossary().values() if term.in_text])
     return f"const PAGES = {json.dumps([*findings()])}, TERMS = {terms};\n" + "\n".join(
         path.read_text(encoding="utf-8") for path in SCRIPTS
     )

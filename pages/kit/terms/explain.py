@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from html import escape
 from typing import Any
 
@@ -56,20 +56,12 @@ def _text(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-@dataclass(frozen=True)
-class Glossary:
-    terms: tuple[Term, ...]
-
-    @cached_property
-    def by_slug(self) -> dict[str, Term]:
-        return {term.slug: term for term in self.terms}
-
-
 @lru_cache(maxsize=1)
-def glossary() -> Glossary:
+def glossary() -> dict[str, Term]:
+    """All terms by slug, in the alphabet's order."""
     entries = tomllib.loads(GLOSSARY.read_text(encoding="utf-8"))["terms"]
     terms = [Term(controls=entry.pop("set"), **entry) for entry in entries]
-    return Glossary(tuple(sorted(terms, key=lambda term: term.term.casefold())))
+    return {term.slug: term for term in sorted(terms, key=lambda term: term.term.casefold())}
 
 
 PAGE = "glossary"
@@ -96,7 +88,9 @@ def _is_another_word(word: str) -> bool:
 @lru_cache(maxsize=1)
 def _terms_by_name() -> dict[str, Term]:
     """Every name and its plural in lower case, with its term."""
-    names = {name.casefold(): term for term in glossary().terms if term.in_text for name in term.every_name}
+    names = {
+        name.casefold(): term for term in glossary().values() if term.in_text for name in term.every_name
+    }
     return {f"{name}s": term for name, term in names.items()} | names
 
 
@@ -119,7 +113,7 @@ def draw_words(page: str) -> None:
 
 def words_of(page: str, first_read: Iterable[str], values: Mapping[str, Any]) -> list[Term]:
     """Terms of a view: of its texts, its section, then its page, at most `MOST`. `values`: its controls'."""
-    terms, mentioned = glossary().terms, terms_in(first_read)
+    terms, mentioned = glossary().values(), terms_in(first_read)
     here = [term for term in terms if term.page == page]
     section = [term for term in here if all(values.get(key) == value for key, value in term.controls.items())]
     return list(dict.fromkeys([*(term for term in terms if term in mentioned), *section, *here]))[:MOST]

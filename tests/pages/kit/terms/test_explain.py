@@ -2,7 +2,7 @@
 
 from pages.kit.terms.explain import MOST, PAGE, glossary, link, terms_in, words_of
 
-TILE = glossary().by_slug["tile"]
+TILE = glossary()["tile"]
 
 
 def test_a_link_carries_the_sentence_for_eyes_and_for_ears():
@@ -30,12 +30,12 @@ def test_the_words_that_are_read_first_come_first_and_all_are_few():
     words = names("scaling", ["Why no scale?", "**2** overflow in bf16."], {})
     assert words[:3] == ["bf16", "overflow", "scale"]
     assert len(words) == MOST
-    of_page = {term.term for term in glossary().terms if term.page == "scaling"}
+    of_page = {term.term for term in glossary().values() if term.page == "scaling"}
     assert set(words[3:]) <= of_page
 
 
 def test_the_words_of_the_section_on_the_screen_come_before_those_of_its_page():
-    term = glossary().by_slug["delayed-scaling"]
+    term = glossary()["delayed-scaling"]
     assert names("scaling", (), dict(term.controls))[0] == term.term
     assert names("scaling", (), {})[0] != term.term
     assert names("classroom", (), {}) == []
