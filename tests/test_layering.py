@@ -39,8 +39,7 @@ ROOMS: dict[str, set[str]] = {
     # pandas comes with Streamlit; only the shell names it, to have it whole before threads draw.
     "pages/kit/shell.py": {"streamlit", "pandas", "kernels", "pages.kit"},
     # Starlette comes with Streamlit; only the server's own layers name it.
-    "pages/kit/server/lifespan.py": {"starlette", "streamlit", "threadpoolctl", "kernels", "pages.kit"},
-    "pages/kit/server/middleware.py": {"starlette", "streamlit", "pages.kit"},
+    "pages/kit/server/": {"starlette", "streamlit", "threadpoolctl", "kernels", "pages.kit"},
     "pages/kit/classroom/join.py": {"segno", "streamlit", "pages.kit"},
     # pyarrow reads what Streamlit sends; vl_convert, which `make site` installs, has Vega for a browser.
     "pages/kit/site/": {"streamlit", "pyarrow", "vl_convert", "kernels", "pages.kit"},
