@@ -7,18 +7,14 @@ Other processes compile ahead of it, until it takes times.
 """
 
 import argparse
-import json
 import os
-import signal
-import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 from kernels.check.machine import Machine
@@ -33,17 +29,14 @@ from kernels.device import missing_package
 from kernels.files import replace_file
 from kernels.measure.jobs import MAX_SEED
 from kernels.nvml import driver
-from kernels.paths import TOP
 from kernels.precompile import Precompile
 from kernels.progress import Bar
 from kernels.text_table import show
-from kernels.typed import check_whole, from_data
+from kernels.typed import check_whole
 
 USAGE, STOPPED = 64, 130
 _STDOUT = "-"
 _MOST_MINUTES = 10_000
-_MOST_PROCESSES = 16
-_SEEDS_A_PROCESS = 1_000_000
 
 
 def main(
@@ -57,60 +50,15 @@ def main(
         return USAGE
     reports: list[Report] = []
     try:
-        with ExitStack() as stack:
-            others = [stack.enter_context(_Other(options, number)) for number in range(1, options.processes)]
-            early = stack.enter_context(early_pool(_processes(options)) or nullcontext())
+        with early_pool(processes_beside_check()) or nullcontext() as early:
             _run(options, machine or Machine(), plan, reports, early)
-            for other in others:
-                for report in other.reports(go_on=reports[-1].finished):
-                    _add(options, reports, report)
     except KeyboardInterrupt:
         print("kernels.check: stopped before the machine was read", file=sys.stderr)
         return STOPPED
     except (ValueError, OSError) as error:
         print(f"kernels.check: {error}", file=sys.stderr)
         return USAGE
-    except RuntimeError as error:
-        print(f"kernels.check: {error}", file=sys.stderr)
-        return max(1, _end(options, reports))
     return _end(options, reports)
-
-
-class _Other:
-    """Another process that soaks the same GPUs, with seeds of its own. It is killed on leaving the
-    context.
-    """
-
-    def __init__(self, options: argparse.Namespace, number: int) -> None:
-        self._folder = TemporaryDirectory()
-        self._path, self._errors = (Path(self._folder.name) / name for name in ("report.json", "errors"))
-        seed = (options.seed + number * _SEEDS_A_PROCESS) % (MAX_SEED + 1)
-        arguments = ["--soak", str(options.soak), "--seed", str(seed), "--json", str(self._path)]
-        arguments += [] if options.minutes is None else ["--minutes", str(options.minutes)]
-        arguments += [] if options.device is None else ["--device", str(options.device)]
-        self._title = f"the soak of seed {seed:,} in another process"
-        command = [sys.executable, "-m", "kernels.check", *arguments]
-        with self._errors.open("w") as errors:
-            self._process = subprocess.Popen(command, cwd=TOP, stdout=subprocess.DEVNULL, stderr=errors)
-
-    def __enter__(self) -> "_Other":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._process.kill()
-        self._process.wait()
-        self._folder.cleanup()
-
-    def reports(self, *, go_on: bool) -> Iterator[Report]:
-        if not go_on:
-            self._process.send_signal(signal.SIGINT)
-        code = self._process.wait()
-        if not self._path.exists():
-            last = (self._errors.read_text().strip().splitlines() or ["it said nothing"])[-1]
-            raise RuntimeError(f"{self._title} ended with code {code}: {last}")
-        for report in json.loads(self._path.read_text(encoding="utf-8"))["reports"]:
-            del report["exit_code"]
-            yield from_data(Report, report)
 
 
 def exit_code(reports: Sequence[Report]) -> int:
@@ -149,13 +97,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="go on with the cases of the next seed, a report a seed, until N minutes have passed",
     )
-    add(
-        "--processes",
-        type=int,
-        default=1,
-        metavar="N",
-        help="soak in N processes at once, on seeds of their own",
-    )
     for name, what in (("--json", "JSON (Report in kernels/check/report.py)"), ("--markdown", "Markdown")):
         add(
             name,
@@ -171,9 +112,8 @@ def _check(options: argparse.Namespace) -> None:
     if options.device is not None:
         CheckJob(device=options.device)
     check_whole(0, MAX_SEED, seed=options.seed)
-    check_whole(1, _MOST_PROCESSES, processes=options.processes)
-    if options.soak is None and (options.seed or options.minutes is not None or options.processes > 1):
-        raise ValueError("--seed, --minutes and --processes go with --soak")
+    if options.soak is None and (options.seed or options.minutes is not None):
+        raise ValueError("--seed and --minutes go with --soak")
     if options.minutes is not None:
         check_whole(1, _MOST_MINUTES, minutes=options.minutes)
     if options.soak is not None:
@@ -185,10 +125,6 @@ def _check(options: argparse.Namespace) -> None:
             folder = Path(name).resolve().parent
             if not (folder.is_dir() and os.access(folder, os.W_OK)) or Path(name).is_dir():
                 raise ValueError(f"{name} cannot be written: {folder} is no folder that can be written to")
-
-
-def _processes(options: argparse.Namespace) -> int:
-    return processes_beside_check() // options.processes
 
 
 def early_pool(processes: int) -> Precompile | None:
@@ -214,7 +150,7 @@ def _run(
                 return soak_steps(facts, seed, options.soak)
 
             steps = plan if options.soak is None else soak
-            helped, early = partial(Ahead, processes=_processes(options), early=early), None
+            helped, early = partial(Ahead, processes=processes_beside_check(), early=early), None
             with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports) as watch:
 
                 def tell(at: float, note: str, so_far: Report, bar: Bar = bar, watch: Watch = watch) -> None:

@@ -1,5 +1,0 @@
-import sys
-
-from kernels.moved import main
-
-sys.exit(main("kernels.probe"))
