@@ -3,13 +3,12 @@
 A driver that is missing, fails or hangs gives none; that is no error here.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from threading import Event, Thread
-from types import TracebackType
 from typing import Any, TypeVar
 
 import pynvml
@@ -77,9 +76,7 @@ class Watch:
         self._began.wait(TIMEOUT_S)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._end.set()
         self._thread.join(TIMEOUT_S)
         self.gauges = _busiest(self._moments)
@@ -149,8 +146,12 @@ def _thread(work: Callable[[], None], end: Event | None = None) -> Thread:
 
     def run() -> None:
         try:
-            with suppress(pynvml.NVMLError), _opened():
-                work()
+            with suppress(pynvml.NVMLError):
+                pynvml.nvmlInit()
+                try:
+                    work()
+                finally:
+                    pynvml.nvmlShutdown()
         finally:
             if end is not None:
                 end.set()
@@ -158,12 +159,3 @@ def _thread(work: Callable[[], None], end: Event | None = None) -> Thread:
     thread = Thread(target=run, daemon=True)
     thread.start()
     return thread
-
-
-@contextmanager
-def _opened() -> Iterator[None]:
-    pynvml.nvmlInit()
-    try:
-        yield
-    finally:
-        pynvml.nvmlShutdown()

@@ -1,7 +1,6 @@
 """One line of progress on stderr, if that is a terminal."""
 
 import sys
-from types import TracebackType
 
 _WIDTH = 24
 
@@ -40,8 +39,6 @@ class Bar:
                 self._task, completed=fraction, description=f"{self._title}{note}", refresh=True
             )
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._shown is not None:
             self._shown.stop()

@@ -32,7 +32,7 @@ from kernels.measure.timing import (
     Loaded,
     Turn,
     buffer_sets,
-    flush_buffer,
+    flush_launch,
     interleaved,
 )
 from kernels.measure.torch_peers import ScaledOp, attempt, bf16_ops, scaled_ops
@@ -219,7 +219,7 @@ def timed(
 def turns_of(job: GemmJob, device: Device) -> TurnMaker:
     settle_us = job.settle_ms * _US_A_MS
     if job.cache is Cache.COLD:
-        flush = flush_buffer(device.l2_bytes)
+        flush = flush_launch(device.l2_bytes)
         return lambda contender: ColdTurn(contender, flush, settle_us)
     return lambda contender: HotTurn(contender, job.turn_ms * _US_A_MS, settle_us)
 

@@ -166,11 +166,6 @@ class QuantizerKernel(Enum):
     def title(self) -> str:
         return _TITLES[self]
 
-    @property
-    def reads(self) -> float:
-        """bf16 numbers read for each quantized one."""
-        return _READS[self]
-
 
 _TITLES = {
     QuantizerKernel.QUANTIZE: "quantize",
@@ -178,12 +173,8 @@ _TITLES = {
     QuantizerKernel.SWIGLU_BACKWARD: "SwiGLU backward → quantize",
     QuantizerKernel.RMS_NORM: "RMSNorm → quantize",
 }
-_READS = {
-    QuantizerKernel.QUANTIZE: 1.0,
-    QuantizerKernel.SWIGLU: 2.0,
-    QuantizerKernel.SWIGLU_BACKWARD: 1.5,
-    QuantizerKernel.RMS_NORM: 1.0,
-}
+_READS = {QuantizerKernel.SWIGLU: 2.0, QuantizerKernel.SWIGLU_BACKWARD: 1.5}
+"""bf16 numbers read for each quantized one, where it is not one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +230,7 @@ class QuantizerJob:
             total += prod(operand.grid((self.rows, self.columns)).scale_shape) * bits // 8
             outer = operand.outer_grid((self.rows, self.columns))
             total += 0 if outer is None else prod(outer.scale_shape) * _FP32.bytes
-        return round(self.kernel.reads * self.rows * self.columns) * _BF16.bytes + total
+        return round(_READS.get(self.kernel, 1.0) * self.rows * self.columns) * _BF16.bytes + total
 
     @property
     def title(self) -> str:

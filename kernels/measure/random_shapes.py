@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import floor
 from random import Random
 from statistics import geometric_mean
+
+import numpy as np
 
 from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
@@ -189,11 +190,5 @@ def spread(ratios: Iterable[float]) -> Spread | None:
 
 
 def percentile(values: Sequence[float], part: float) -> float:
-    """The value that a part (0 to 1) of the values lies below, interpolated linearly. Raises ValueError."""
-    if not values or not 0 <= part <= 1:
-        raise ValueError(f"a percentile needs values and a part from 0 to 1, got {len(values)} and {part!r}")
-    ordered = sorted(values)
-    position = part * (len(ordered) - 1)
-    low = min(floor(position), len(ordered) - 1)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
+    """The value that a part (0 to 1) of the values lies below, interpolated linearly."""
+    return float(np.quantile(values, part))

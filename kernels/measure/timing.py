@@ -168,7 +168,7 @@ class ColdTurn:
     runs untimed for `settle_us` first.
     """
 
-    def __init__(self, contender: Contender, flush: "FlushBuffer", settle_us: float = 0.0) -> None:
+    def __init__(self, contender: Contender, flush: Launch, settle_us: float = 0.0) -> None:
         self.name = contender.name
         self._contender, self._flush = contender, flush
         launches = contender.launches
@@ -177,7 +177,7 @@ class ColdTurn:
         self._graph = torch.cuda.CUDAGraph()
         with capturing(self._graph):
             for number, (started, ended) in enumerate(self._pairs):
-                flush.read()
+                flush()
                 started.record()
                 launches[number % len(launches)]()
                 ended.record()
@@ -194,19 +194,11 @@ class ColdTurn:
         return _load_of(self._graph, _LOAD_US)
 
 
-class FlushBuffer:
-    def __init__(self, words: torch.Tensor) -> None:
-        self._words = words
-        self._sum = torch.zeros((), dtype=words.dtype, device=words.device)
-
-    def read(self) -> torch.Tensor:
-        """Read every word: the sum depends on all of them, so no load can be left out."""
-        return torch.sum(self._words, dim=0, out=self._sum)
-
-
-def flush_buffer(l2_bytes: int) -> FlushBuffer:
-    words = _FLUSHES * l2_bytes // torch.float32.itemsize
-    return FlushBuffer(torch.ones(max(words, 1), dtype=torch.float32, device="cuda"))
+def flush_launch(l2_bytes: int) -> Launch:
+    """Read every word of a buffer: the sum depends on all of them, so no load can be left out."""
+    words = torch.ones(max(_FLUSHES * l2_bytes // torch.float32.itemsize, 1), device="cuda")
+    total = torch.zeros((), device=words.device)
+    return lambda: torch.sum(words, dim=0, out=total)
 
 
 def replays(turn_us: float, graph_us: float) -> int:

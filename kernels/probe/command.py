@@ -6,8 +6,8 @@ Exit codes: 0 no bit differs, 1 one does, 2 bad arguments or no Hopper GPU.
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kernels.faults import first_line, triton_errors
 from kernels.files import check_folder
@@ -28,16 +28,7 @@ from kernels.probe.vectors import Captured, write_vectors
 from kernels.typed import check_whole
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    operation: str
-    outputs: int
-    mismatches: int
-    first: str
-    refused: str
-
-
-def compare(operation: Operation, outputs: int, seed: int) -> Comparison:
+def compare(operation: Operation, outputs: int, seed: int) -> dict[str, Any]:
     """Run an operation until it gave `outputs` results, and count those that differ from the model."""
     total = mismatches = 0
     first = refused = ""
@@ -49,9 +40,8 @@ def compare(operation: Operation, outputs: int, seed: int) -> Comparison:
             break
         count, words = difference(case.title, result, predict(operation, case))
         total, mismatches, first = total + result.size, mismatches + count, first or words
-    return Comparison(
-        operation=operation.name, outputs=total, mismatches=mismatches, first=first, refused=refused
-    )
+    counts = {"operation": operation.name, "outputs": total, "mismatches": mismatches}
+    return counts | {"first": first, "refused": refused}
 
 
 def recorded_cases(operation: Operation) -> Iterator[tuple[tuple[str, str], Span, Start, int]]:
@@ -100,10 +90,10 @@ def main(arguments: list[str] | None = None) -> int:
     for operation in operations():
         rows.append(row := compare(operation, options.outputs, options.seed))
         if not options.json:
-            verdict = row.refused or f"{row.mismatches} differ of {row.outputs}"
-            print(f"{operation.title:45} {verdict}  {row.first}", flush=True)
+            verdict = row["refused"] or f"{row['mismatches']} differ of {row['outputs']}"
+            print(f"{operation.title:45} {verdict}  {row['first']}", flush=True)
     if options.json:
-        print(json.dumps([vars(row) for row in rows], indent=1))
+        print(json.dumps(rows, indent=1))
     if options.record:
         record(options.record, options.seed)
-    return int(any(row.mismatches for row in rows))
+    return int(any(row["mismatches"] for row in rows))

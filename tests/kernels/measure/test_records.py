@@ -24,15 +24,13 @@ from tests.kernels.measure.made_up import CEILINGS, JOB, ROW
 
 WHOLE = json.dumps(to_data(ROW), ensure_ascii=False).encode()
 NO_LINES = {
-    b"": "the line is empty",
-    b"  \t": "the line is empty",
+    b"": "the line is not JSON; it may have been cut off",
     bytes(40): "the line is not JSON; it may have been cut off",
     WHOLE[:-1]: "the line is not JSON; it may have been cut off",
     WHOLE[:300] + WHOLE: "the line is not JSON; it may have been cut off",
     b"[" * 200_000: "the line is not JSON; it may have been cut off",
-    b"\xff" + WHOLE: "the line is not UTF-8 text",
-    b"[]": "the line holds a JSON list, and a measurement is an object",
-    b"null": "the line holds a JSON NoneType, and a measurement is an object",
+    b"\xff" + WHOLE: "the line is not JSON; it may have been cut off",
+    b"[]": "this is no Row: Expected `object`, got `array`",
     b"{}": "this is no Row: Object missing required field `machine`",
 }
 OTHER_VALUES = (None, True, "text", -1, 0, 1.5, math.nan, math.inf, 10**400, [], [3], {}, {"x": 1})

@@ -23,7 +23,7 @@ from kernels.measure.timing import (
     EmptyGraph,
     HotTurn,
     buffer_sets,
-    flush_buffer,
+    flush_launch,
     interleaved,
     order,
 )
@@ -71,7 +71,7 @@ def test_a_flush_makes_loads_wait_for_memory_as_rotated_buffers_do():
     end = torch.zeros(WALKERS, dtype=torch.int32, device="cuda")
     options = {"num_warps": 1, **COMPILE_OPTIONS}
     walks = [lambda own=own: walk_kernel[(WALKERS,)](own, end, steps, STRIDE, **options) for own in buffers]
-    cold = ColdTurn(Contender("cold", walks[:1]), flush_buffer(l2))
+    cold = ColdTurn(Contender("cold", walks[:1]), flush_launch(l2))
     hot = [HotTurn(Contender(f"{count}", walks[:count]), 5_000.0) for count in (1, len(walks))]
     found = interleaved([cold, *hot], 5, lambda done: None)
     flushed, near, far = found["cold"], found["1"], found[f"{len(walks)}"]
