@@ -44,7 +44,7 @@ from kernels.measure.jobs import (
     shape_text,
 )
 from kernels.measure.records import CEILINGS, GEMMS, QUANTIZERS, GpuFiles
-from kernels.measure.rows import Measurement
+from kernels.measure.rows import ContestRow
 from kernels.measure.table import header, line, means_table, refused_line
 from kernels.paths import LAYER_RECORDS, RECORDS
 from kernels.progress import Bar
@@ -255,7 +255,7 @@ def _recorded_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser)
     return jobs
 
 
-def _gemm(job: GemmJob, progress: Progress, options: argparse.Namespace) -> Measurement:
+def _gemm(job: GemmJob, progress: Progress, options: argparse.Namespace) -> ContestRow:
     from kernels.measure.gemm import measure_with_care
 
     return measure_with_care(job, progress=progress, stopped=lambda: False)
@@ -282,13 +282,13 @@ def quantizer_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser)
             yield QuantizerJob(kernel=kernel, matmuls=matmuls, **fields)
 
 
-def _quantizer(job: QuantizerJob, progress: Progress, options: argparse.Namespace) -> Measurement:
+def _quantizer(job: QuantizerJob, progress: Progress, options: argparse.Namespace) -> ContestRow:
     from kernels.measure.quantizer import measure
 
     return measure(job, between=lambda done: progress(done, "timing"))
 
 
-def _ceilings(job: CeilingsJob, progress: Progress, options: argparse.Namespace) -> Measurement:
+def _ceilings(job: CeilingsJob, progress: Progress, options: argparse.Namespace) -> ContestRow:
     from kernels.measure.ceilings import measure
 
     return measure(job, progress=progress, stopped=lambda: False)

@@ -37,15 +37,13 @@ class HostTime:
     torch: Timing | None = None
 
 
-_COLUMNS = (("recipe", 18), ("call", 28), ("µs", 8), ("p20", 8), ("p80", 8))
-HEADER = "".join(name.ljust(width) for name, width in _COLUMNS) + "torch's"
+_LINE = "{:18}{:28}{:8}{:8}{:8}{}"
 
 
 def line(row: HostTime) -> str:
-    own, torch = row.ours, row.torch
-    cells = (row.recipe, row.call, *(f"{us:.1f}" for us in (own.median_us, own.p20_us, own.p80_us)))
-    text = "".join(cell.ljust(width) for cell, (_, width) in zip(cells, _COLUMNS, strict=True))
-    return f"{text}{torch.median_us:.1f} {torch.op}" if torch else text.rstrip()
+    own = (f"{us:.1f}" for us in (row.ours.median_us, row.ours.p20_us, row.ours.p80_us))
+    peer = f"{row.torch.median_us:.1f} {row.torch.op}" if row.torch else ""
+    return _LINE.format(row.recipe, row.call, *own, peer).rstrip()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"a host's calls do not wait for a GPU, and {device.name} runs a kernel within the call"
         )
     if not options.json:
-        print(HEADER)
+        print(_LINE.format("recipe", "call", "µs", "p20", "p80", "torch's"))
     matmuls, recipes = matmuls_and_recipes(options)
     for row in host_times(recipes, matmuls):
         print(json.dumps(to_data(row)) if options.json else line(row), flush=True)

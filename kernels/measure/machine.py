@@ -17,14 +17,14 @@ from kernels.faults import first_line
 from kernels.measure.jobs import StoppedEarly
 from kernels.measure.operands import draws
 from kernels.measure.peak_rates import Impossible, limits_of, measured_fault
-from kernels.measure.rows import Machine, Measurement, Timing
+from kernels.measure.rows import ContestRow, Machine, Timing
 from kernels.paths import ASSETS, TOP
 
 _STAMP = ASSETS / "commit.txt"
 """Git writes the commit into it in an archive (.gitattributes). In a checkout it holds a pattern."""
 _HASH = re.compile(r"[0-9a-f]{7,40}")
 _LONGEST_S = 10.0
-M = TypeVar("M", bound=Measurement)
+M = TypeVar("M", bound=ContestRow)
 
 
 @cache

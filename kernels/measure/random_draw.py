@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -50,7 +50,9 @@ from kernels.typed import check_whole
 
 ROUNDS, TURN_MS = 5, 2
 _OTHERS = 2
+"""Random blocks of a GEMM beside its best."""
 _MOST_KERNELS = 40
+"""Of a family; from then on its random blocks are among them. Compiling takes longer than timing."""
 _ALIGNED = 16
 """Triton compiles a kernel anew for sizes that this divides."""
 STOPPED = 130
@@ -111,13 +113,12 @@ def _fit(path: Path, device: Device) -> None:
 
 
 def _drawn(options: argparse.Namespace, device: Device, until: float) -> tuple[list["Timed"], bool]:
-    others = _OTHERS if options.regret else 0
     layers = draw_shapes(options.count, options.seed)
     choosers: dict[tuple[str, str], Chooser] = {}
     tasks: list[Task] = []
     for layer, *kind in product(layers, options.recipe, options.matmul):
         job = GemmJob.of(*kind, layer, seed=options.seed, runs=ROUNDS, turn_ms=TURN_MS)
-        new = Chooser(device, options.regret, others, _MOST_KERNELS, options.seed)
+        new = Chooser(device, options.regret, Random(options.seed))
         task = choosers.setdefault(tuple(kind), new).task(job)
         if isinstance(task, Unsupported):
             print(f"{job.recipe} {job.matmul} {job.mnk}: {task.reason}", file=sys.stderr)
@@ -205,37 +206,36 @@ class Task:
     blocks: tuple[Blocks, ...]
 
 
+@dataclass
 class Chooser:
-    """Chooses blocks to time: the plan's, the model's best, the best of each variant, and some at random.
+    """Chooses blocks to time: the plan's, the model's `count` best, and some of the others.
 
-    Once a family has `most` kernels, random ones are taken among these: compiling takes longer than timing.
+    The best begin with that of each variant.
     """
 
-    def __init__(self, device: Device, best: int, others: int, most: int, seed: int) -> None:
-        self._device, self._best, self._others, self._most = device, best, others, most
-        self._dice = Random(seed)
-        self._kernels: dict[Hashable, set[Hashable]] = {}
+    device: Device
+    count: int
+    dice: Random
+    kernels: dict[Hashable, set[Hashable]] = field(default_factory=dict)
 
     def task(self, job: GemmJob) -> Task | Unsupported:
-        plan = plan_gemm(job.spec, job.mnk, self._device, job.accumulation)
+        plan = plan_gemm(job.spec, job.mnk, self.device, job.accumulation)
         if isinstance(plan, Unsupported):
             return plan
         chosen = {plan.blocks: None}
-        if self._best or self._others:
-            able = [
-                variant for variant in Variant if not refusal(variant, plan.numerics, job.mnk, self._device)
-            ]
-            best = [blocks for _, blocks in ranked(plan.numerics, job.mnk, self._device, able)]
+        if self.count:
+            able = [each for each in Variant if not refusal(each, plan.numerics, job.mnk, self.device)]
+            best = [blocks for _, blocks in ranked(plan.numerics, job.mnk, self.device, able)]
             first = {(blocks.variant, blocks.split_k > 1): blocks for blocks in reversed(best)}
             best = [*dict.fromkeys([*first.values(), *best])]
-            kernels = self._kernels.setdefault(plan.numerics.kernel_key, set())
-            rest = best[self._best :]
-            self._dice.shuffle(rest)
-            for blocks in (*best[: self._best], *rest):
+            kernels = self.kernels.setdefault(plan.numerics.kernel_key, set())
+            rest = best[self.count :]
+            self.dice.shuffle(rest)
+            for blocks in (*best[: self.count], *rest):
                 key = kernel_of(plan, blocks, job.mnk)
-                if len(chosen) > self._best + self._others:
+                if len(chosen) > self.count + _OTHERS:
                     break
-                if key in kernels or len(kernels) < self._most:
+                if key in kernels or len(kernels) < _MOST_KERNELS:
                     chosen[blocks] = None
                     kernels.add(key)
         return Task(job, plan, tuple(chosen))
@@ -284,18 +284,15 @@ class Runs:
         for task in self._tasks:
             if time.monotonic() > until:
                 return
-            yield self._timed(task)
-
-    def _timed(self, task: Task) -> Timed | None:
-        try:
-            first, *others = task.blocks
-            able = self._able(task)
-            if first not in able:
-                return None
-            return timed(task.job, self._device, others=[blocks for blocks in others if blocks in able])
-        except (Unsupported, MemoryError) as error:
-            self._note(task, str(error))
-            return None
+            timing = None
+            try:
+                first, *others = task.blocks
+                able = self._able(task)
+                if first in able:
+                    timing = timed(task.job, self._device, others=[each for each in others if each in able])
+            except (Unsupported, MemoryError) as error:
+                self._note(task, str(error))
+            yield timing
 
     def _able(self, task: Task) -> set[Blocks]:
         able = set()

@@ -12,12 +12,12 @@ from kernels.device import Unsupported
 from kernels.files import append_line
 from kernels.measure.jobs import GemmJob
 from kernels.measure.peak_rates import Impossible, datasheet_limits, measured_fault
-from kernels.measure.rows import Ceilings, Measurement, QuantizerRow, Recorded, Row
+from kernels.measure.rows import Ceilings, ContestRow, QuantizerRow, Recorded, Row
 from kernels.paths import RECORDS
 from kernels.typed import Positive, from_data, to_data
 
 R = TypeVar("R", bound=Recorded)
-M = TypeVar("M", bound=Measurement)
+M = TypeVar("M", bound=ContestRow)
 T = TypeVar("T")
 
 

@@ -1,7 +1,7 @@
 """Rows: results of measurements, plain data that travels as JSON between processes, pages and files.
 
 - Recorded: the machine, date and commit of any row.
-  - Measurement adds the times of contenders that took turns: Row (a GEMM), QuantizerRow, Ceilings.
+  - ContestRow adds the times of contenders that took turns: Row (a GEMM), QuantizerRow, Ceilings.
   - LayerRow (kernels.layer.timeline.row) adds one layer's step, kernel by kernel, without contenders.
   - TrainRow (kernels.train.row) adds a training run.
 """
@@ -92,7 +92,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measurement(Recorded):
+class ContestRow(Recorded):
     """Times of contenders that took turns. note: why one has no time; empty where all have one."""
 
     times: dict[Peer, Timing] = field(default_factory=dict)
@@ -169,7 +169,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row(Measurement):
+class Row(ContestRow):
     """The result of one GemmJob.
 
     - bytes: least traffic: codes, scales and D once each, D twice where it is added into.
@@ -230,7 +230,7 @@ class Row(Measurement):
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuantizerRow(Measurement):
+class QuantizerRow(ContestRow):
     """Times of a quantizer, of a copy and of torch.compile of the same operations, in turns.
 
     Our time is of all `launches`. moved_bytes: read and written by ours, more than the job's where it passes
@@ -273,7 +273,7 @@ class QuantizerRow(Measurement):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ceilings(Measurement):
+class Ceilings(ContestRow):
     """Best rates of a GPU, hot: long turns over buffers larger than the L2.
 
     - COPY: a device copy of COPY_BYTES, which are read and written.

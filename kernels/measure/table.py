@@ -7,7 +7,7 @@ from kernels.gemm.numerics import Summation
 from kernels.gemm.simple.dot_scaled import NOTE
 from kernels.measure.jobs import GemmJob, Into, QuantizerJob
 from kernels.measure.random_shapes import percentile, spread
-from kernels.measure.rows import Ceilings, Measurement, Peer, QuantizerRow, Row
+from kernels.measure.rows import Ceilings, ContestRow, Peer, QuantizerRow, Row
 from kernels.text_table import columns, text
 
 _GEMM = (
@@ -53,7 +53,7 @@ def refused_line(job: object, reason: str) -> str:
     return _line([*_about(job), reason], _GEMM) if isinstance(job, GemmJob) else f"{job.title}: {reason}"
 
 
-def line(row: Measurement) -> str:
+def line(row: ContestRow) -> str:
     if isinstance(row, Ceilings):
         return ceilings_table(row)
     if isinstance(row, QuantizerRow):
@@ -89,7 +89,7 @@ def how(job: GemmJob) -> str:
     return f"{job.cache.value}{summed}{added}"
 
 
-def means_table(rows: Iterable[Measurement]) -> str:
+def means_table(rows: Iterable[ContestRow]) -> str:
     """Geometric means of the speeds of each recipe and matmul, and the lowest over torch's scaled op."""
     gemms = [row for row in rows if isinstance(row, Row) and row.ours]
     lines = []
