@@ -26,7 +26,7 @@ from kernels.check.steps import Step, check_steps
 from kernels.compiled import use_compiled
 from kernels.cores import processes_beside_check
 from kernels.device import missing_package
-from kernels.files import replace_file
+from kernels.files import check_folder, replace_file
 from kernels.measure.jobs import MAX_SEED
 from kernels.nvml import driver
 from kernels.precompile import Precompile
@@ -122,9 +122,7 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError("--json and --markdown cannot both go to stdout; name a file for one of them")
     for name in (options.json, options.markdown):
         if name not in (None, _STDOUT):
-            folder = Path(name).resolve().parent
-            if not (folder.is_dir() and os.access(folder, os.W_OK)) or Path(name).is_dir():
-                raise ValueError(f"{name} cannot be written: {folder} is no folder that can be written to")
+            check_folder(Path(name).parent)
 
 
 def early_pool(processes: int) -> Precompile | None:

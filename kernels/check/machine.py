@@ -58,9 +58,7 @@ class Machine:
             return replace(facts, gpu_error=first_line(error))
 
     def uuid(self, device: int) -> str:
-        torch, _ = _imported("torch")
-        uuid = getattr(torch.cuda.get_device_properties(device), "uuid", None) if torch is not None else None
-        return f"GPU-{uuid}" if uuid else ""
+        return f"GPU-{import_module('torch').cuda.get_device_properties(device).uuid}"
 
     def select(self, device: int) -> None:
         import_module("torch").cuda.set_device(device)

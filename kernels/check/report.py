@@ -38,8 +38,6 @@ class CheckJob:
     device: int = 0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.quick, bool):
-            raise ValueError(f"quick is true or false, got {self.quick!r}")
         check_whole(0, MAX_DEVICE, device=self.device)
 
     @property

@@ -9,7 +9,8 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,6 @@ from kernels.measure.jobs import (
     shape_text,
 )
 from kernels.measure.records import CEILINGS, GEMMS, QUANTIZERS, GpuFiles
-from kernels.measure.rows import ContestRow
 from kernels.measure.table import header, line, means_table, refused_line
 from kernels.paths import LAYER_RECORDS, RECORDS
 from kernels.progress import Bar
@@ -66,14 +66,13 @@ _SHAPES = {
 }
 _TENSORS = {QuantizerKernel.SWIGLU_BACKWARD: LayerTensor.DY}
 
-Progress = Callable[[float, str], None]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
     """A kind of job on the command line.
 
-    - measure: a job's row, or a result with `rows` and `left_out`. It imports torch.
+    - measured_by: `module.function` for a job's row, or a result with `rows` and `left_out`. It needs torch.
+    - how: more arguments of that function.
     - show: a result as text. summary: of all rows, after their texts.
     - files, folder: of --record.
     """
@@ -81,12 +80,22 @@ class Command:
     what: str
     add_options: Callable[[argparse.ArgumentParser], None]
     jobs: Callable[[argparse.Namespace, argparse.ArgumentParser], Iterable[Any]]
-    measure: Callable[[Any, Progress, argparse.Namespace], Any]
+    measured_by: str
     files: GpuFiles
     folder: Path = RECORDS
     needs_gpu: bool = True
+    how: Callable[[argparse.Namespace], dict[str, Any]] = lambda options: {}
     show: Callable[[Any, argparse.Namespace], str] = lambda row, options: line(row)
     summary: Callable[[Iterable[Any]], str] = lambda rows: ""
+
+    def measure(self, job: Any, bar: Bar, options: argparse.Namespace) -> Any:
+        module, _, name = self.measured_by.rpartition(".")
+        return getattr(import_module(module), name)(
+            job,
+            progress=lambda done, note, *_: bar.draw(done, note),
+            stopped=lambda: False,
+            **self.how(options),
+        )
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
@@ -141,7 +150,7 @@ def _run(command: Command, jobs: Sequence[Any], options: argparse.Namespace) -> 
             break
         try:
             with Bar(f"{number + 1}/{len(jobs)} {job.title}") as bar:
-                result = command.measure(job, bar.draw, options)
+                result = command.measure(job, bar, options)
         except (Unsupported, MemoryError) as error:
             missing += 1
             _print_refused(job, str(error), options)
@@ -196,7 +205,7 @@ def _add_gemm(parser: argparse.ArgumentParser) -> None:
     add("--input", default=InputKind.GAUSSIAN.value, choices=[kind.value for kind in OFFERED])
     add("--seed", type=int, default=0)
     add("--accumulation", default=Summation.RECIPE.value, choices=[kind.value for kind in Summation])
-    add("--accumulate", action="store_true", help="add the product into D where the matmul writes fp32")
+    add("--accumulate", action="store_true", help="add the product into D, which Wgrad writes in fp32")
     add(
         "--cache",
         default=Cache.HOT.value,
@@ -229,19 +238,12 @@ def gemm_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> I
         for name, usual in (_SUSTAINED if options.sustained else default).items()
     }
     how |= {"input": InputKind(options.input), "accumulation": Summation(options.accumulation)}
-    how["seed"] = options.seed
+    how |= {"seed": options.seed, "into": Into.ACCUMULATE if options.accumulate else Into.NEW}
     shapes: list[tuple[int, ...] | LayerShape] = [tuple(shape) for shape in options.shape or ()]
     shapes += [*(STANDARD if options.shapes else ()), *(SKINNY if options.skinny else ())]
-    adds = 0
-    for shape, matmul, recipe in product(shapes or [CUBE], *matmuls_and_recipes(options)):
-        job = GemmJob.of(recipe, matmul, shape, **how)
-        if options.accumulate and job.writes_fp32:
-            job = replace(job, into=Into.ACCUMULATE)
-            adds += 1
-        for cache in Cache if options.cache == ALL else (Cache(options.cache),):
-            yield replace(job, cache=cache)
-    if options.accumulate and not adds:
-        raise ValueError("--accumulate adds into an fp32 D, which only Wgrad writes: ask for --matmul wgrad")
+    caches = Cache if options.cache == ALL else (Cache(options.cache),)
+    for shape, matmul, recipe, cache in product(shapes or [CUBE], *matmuls_and_recipes(options), caches):
+        yield GemmJob.of(recipe, matmul, shape, cache=cache, **how)
 
 
 def _recorded_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterable[GemmJob]:
@@ -253,12 +255,6 @@ def _recorded_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser)
     if not jobs:
         raise ValueError(f"--recorded measures what {RECORDS} holds, and that is nothing")
     return jobs
-
-
-def _gemm(job: GemmJob, progress: Progress, options: argparse.Namespace) -> ContestRow:
-    from kernels.measure.gemm import measure_with_care
-
-    return measure_with_care(job, progress=progress, stopped=lambda: False)
 
 
 def _add_quantizer(parser: argparse.ArgumentParser) -> None:
@@ -280,18 +276,6 @@ def quantizer_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser)
         fields = {"recipe": recipe, "tensor": tensor.value, "rows": rows, "columns": columns}
         for matmuls in (*((name,) for name in readers), *([tuple(readers)] if len(readers) > 1 else ())):
             yield QuantizerJob(kernel=kernel, matmuls=matmuls, **fields)
-
-
-def _quantizer(job: QuantizerJob, progress: Progress, options: argparse.Namespace) -> ContestRow:
-    from kernels.measure.quantizer import measure
-
-    return measure(job, between=lambda done: progress(done, "timing"))
-
-
-def _ceilings(job: CeilingsJob, progress: Progress, options: argparse.Namespace) -> ContestRow:
-    from kernels.measure.ceilings import measure
-
-    return measure(job, progress=progress, stopped=lambda: False)
 
 
 TOKENS = (1024, 4096, 16384)
@@ -331,13 +315,8 @@ def _layer_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
         yield TimelineJob(block=block, recipe=recipe, tokens=tokens, **how)
 
 
-def _layer(job: TimelineJob, progress: Callable[[float, str], None], options: argparse.Namespace) -> Timeline:
-    from kernels.layer.timeline.measure import measure
-
-    ways = tuple(Way) if ALL in options.way else tuple(map(Way, options.way))
-    return measure(
-        job, progress=lambda done, note, *_: progress(done, note), stopped=lambda: False, parts=((1.0, ways),)
-    )
+def _one_part(options: argparse.Namespace) -> dict[str, Any]:
+    return {"parts": ((1.0, tuple(Way) if ALL in options.way else tuple(map(Way, options.way))),)}
 
 
 def _layer_table(timeline: Timeline, options: argparse.Namespace) -> str:
@@ -376,7 +355,7 @@ COMMANDS = {
         what="Quantize, multiply, check and time GEMMs of a recipe, beside torch.",
         add_options=_add_gemm,
         jobs=gemm_jobs,
-        measure=_gemm,
+        measured_by="kernels.measure.gemm.measure_with_care",
         files=GEMMS,
         needs_gpu=False,
         summary=means_table,
@@ -385,7 +364,7 @@ COMMANDS = {
         what="Time quantizers, fused and not, beside a copy and torch.compile.",
         add_options=_add_quantizer,
         jobs=quantizer_jobs,
-        measure=_quantizer,
+        measured_by="kernels.measure.quantizer.measure",
         files=QUANTIZERS,
     ),
     "ceilings": Command(
@@ -394,14 +373,15 @@ COMMANDS = {
             "--runs", type=int, default=CeilingsJob.runs, help="rounds (default %(default)s)"
         ),
         jobs=lambda options, parser: [CeilingsJob(runs=options.runs)],
-        measure=_ceilings,
+        measured_by="kernels.measure.ceilings.measure",
         files=CEILINGS,
     ),
     "layer": Command(
         what="Time a layer's step kernel by kernel, in bf16 and in FP8, made in several ways.",
         add_options=_add_layer,
         jobs=_layer_jobs,
-        measure=_layer,
+        measured_by="kernels.layer.timeline.measure.measure",
+        how=_one_part,
         files=TIMELINES,
         folder=LAYER_RECORDS,
         show=_layer_table,

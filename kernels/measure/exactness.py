@@ -21,6 +21,7 @@ from fp8core.accumulators.terms import fp32_sum
 from fp8core.linear import Side
 from fp8core.packing import unpack
 from fp8core.tiles import WHOLE, TileGrid
+from kernels.device import HOPPER
 from kernels.gemm.blocks import Variant
 from kernels.gemm.factor import GemmOperand
 from kernels.gemm.hopper.decoding.blocks import values_order
@@ -133,7 +134,6 @@ SAMPLED = 48
 
 _ROWS_AT_ONCE = 12
 _TWO_A_BYTE = 4
-_HOPPER = (9, 0)
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _expanded(
 
 
 def predictable(plan: GemmPlan, capability: tuple[int, int] | None) -> bool:
-    return capability == _HOPPER and plan.numerics.arithmetic is not Arithmetic.NATIVE_MX
+    return capability == HOPPER.capability and plan.numerics.arithmetic is not Arithmetic.NATIVE_MX
 
 
 def predict(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:

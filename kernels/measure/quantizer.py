@@ -14,7 +14,7 @@ from kernels.launching.trace import Trace, tracing
 from kernels.layer.plan import readings
 from kernels.layer.timeline.casts import Casts, TorchCopy, cast_both, swiglu, swiglu_backward
 from kernels.measure.jobs import QuantizerJob, QuantizerKernel
-from kernels.measure.machine import measured, memory, require_gpu
+from kernels.measure.machine import halt_if, measured, memory, require_gpu
 from kernels.measure.rows import Peer, QuantizerRow
 from kernels.measure.timing import Contender, HotTurn, buffer_sets, copy_launch, interleaved
 from kernels.measure.torch_peers import REFUSALS
@@ -143,13 +143,20 @@ _TURN_US = 3_000.0
 _ROUNDS = 7
 
 
-def measure(job: QuantizerJob, between: Callable[[float], None]) -> QuantizerRow:
+def measure(
+    job: QuantizerJob, *, progress: Callable[[float, str], None], stopped: Callable[[], bool]
+) -> QuantizerRow:
     """Time a quantizer over rotated buffers, together more than twice the L2.
 
-    Raises Unsupported without a GPU or a kernel, Impossible for a time that the GPU cannot reach, and
-    MemoryError.
+    Raises Unsupported without a GPU or a kernel, Impossible for a time that the GPU cannot reach,
+    MemoryError, and StoppedEarly once `stopped()` is true.
     """
     device = require_gpu()
+
+    def between(done: float) -> None:
+        halt_if(stopped)
+        progress(done, "timing")
+
     with memory(job.title):
         contenders, note, launches = _contenders(job, device)
         turns = [HotTurn(contender, _TURN_US) for contender in contenders]

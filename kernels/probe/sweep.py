@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fp8core.accumulators.error_over_k import sum_error
 from fp8core.experiments.dot_terms import TERM_NOTES, TermKind, draw_terms
 from fp8core.formats import FORMATS
-from kernels.device import Device, DeviceKind, Unsupported, current_device
+from kernels.device import HOPPER, Device, DeviceKind, Unsupported, current_device
 from kernels.measure.jobs import MAX_SEED
 from kernels.measure.rows import Machine
 from kernels.probe.operations import (
@@ -120,9 +120,6 @@ class ProbeRow:
         return sum(point.mismatches for point in self.points)
 
 
-HOPPER = (9, 0)
-
-
 def measure(
     job: ProbeJob, *, progress: Callable[[float, str], None], stopped: Callable[[], bool]
 ) -> ProbeRow:
@@ -136,7 +133,7 @@ def measure(
 def require_hopper() -> Device:
     """The GPU in use. Raises Unsupported if it is no Hopper GPU."""
     device = current_device()
-    if device.kind is not DeviceKind.GPU or device.capability != HOPPER:
+    if device.kind is not DeviceKind.GPU or device.capability != HOPPER.capability:
         raise Unsupported(
             "the models are those of Hopper's tensor core (compute capability 9.0), and this is "
             f"{device.name}: nothing was run"

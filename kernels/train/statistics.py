@@ -59,11 +59,10 @@ def tensors_of_a_step(trainer: Trainer) -> dict[str, StepTensors]:
 
 
 def statistics(trainer: Trainer, step: int) -> Statistics:
+    """Statistics of a trainer whose model has quantized layers."""
     layers = {
         name: one for name, one in tensors_of_a_step(trainer).items() if isinstance(one.layer, Float8Linear)
     }
-    if not layers:
-        return Statistics(step=step, layers=(), copies=(), products=())
     plan = next(iter(layers.values())).layer.steps.plan
     products = [getattr(plan, name) for name in MATMULS]
     readings = [each for one in products for each in (one.a, one.b) if each.operand is not None]

@@ -16,9 +16,10 @@ import numpy as np
 import torch
 
 from kernels.device import DeviceKind, Unsupported, current_device, interpreting
+from kernels.measure.jobs import MAX_SEED
 from kernels.measure.machine import machine_here
 from kernels.measure.rows import Machine
-from kernels.train.job import MAX_SEED, ON_CPU, TrainJob
+from kernels.train.job import ON_CPU, TrainJob
 from kernels.train.model import Decoder, Tap
 from kernels.train.text import Text, check_length, held_out_starts, window_starts
 
