@@ -7,7 +7,7 @@ common counts less than their differences, on which a choice among them depends.
 """
 
 import json
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -104,8 +104,8 @@ def fit(samples: Sequence[Sample], device: Device, prior: Rates) -> Rates:
         key: prior.classes.get(key, first) for key in dict.fromkeys([*prior.classes, *launches.classes])
     }
     prior = replace(prior, classes=classes)
-    keys = [*_keys(prior)]
-    start = np.log([_number(prior, key) for key in keys])
+    numbers = _numbers(prior)
+    keys, start = [*numbers], np.log([*numbers.values()])
     weights = _PRIOR + _REMEMBERED * np.array([_count(prior, key) for key in keys], float)
     values, damping = start, _DAMPING
 
@@ -163,16 +163,13 @@ def _rounded(value: Any) -> Any:
     return float(f"{value:.4g}")
 
 
-def _keys(rates: Rates) -> Iterator[Key]:
-    yield from (("shared", "", name) for name in rates.shared if name != "sm_gb_s")
+def _numbers(rates: Rates) -> dict[Key, float]:
+    """The rates that are fitted."""
+    numbers = {("shared", "", name): rate for name, rate in rates.shared.items() if name != "sm_gb_s"}
     for table in ("variants", "classes"):
-        for key, numbers in getattr(rates, table).items():
-            yield from ((table, key, name) for name in numbers if name != "count")
-
-
-def _number(rates: Rates, key: Key) -> float:
-    table, of, name = key
-    return rates.shared[name] if table == "shared" else getattr(rates, table)[of][name]
+        for of, own in getattr(rates, table).items():
+            numbers |= {(table, of, name): rate for name, rate in own.items() if name != "count"}
+    return numbers
 
 
 def _count(rates: Rates, key: Key) -> float:
