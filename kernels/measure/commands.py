@@ -232,11 +232,8 @@ def gemm_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> I
     if options.recorded:
         yield from _recorded_jobs(options, parser)
         return
-    default = {name: getattr(GemmJob, name) for name in _SUSTAINED}
-    how = {
-        name: usual if getattr(options, name) is None else getattr(options, name)
-        for name, usual in (_SUSTAINED if options.sustained else default).items()
-    }
+    how: dict[str, Any] = {**_SUSTAINED} if options.sustained else {}
+    how |= {name: value for name in _SUSTAINED if (value := getattr(options, name)) is not None}
     how |= {"input": InputKind(options.input), "accumulation": Summation(options.accumulation)}
     how |= {"seed": options.seed, "into": Into.ACCUMULATE if options.accumulate else Into.NEW}
     shapes: list[tuple[int, ...] | LayerShape] = [tuple(shape) for shape in options.shape or ()]

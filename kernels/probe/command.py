@@ -74,12 +74,11 @@ def record(path: Path, seed: int) -> None:
 def main(arguments: list[str] | None = None) -> int:
     what = (__doc__ or "").split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m kernels.measure probe", description=what)
-    parser.add_argument(
-        "--outputs", type=int, default=2_100_000, help="of an operation (default %(default)s)"
-    )
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--record", type=Path, metavar="FILE.npz", help="keep cases and the GPU's results")
-    parser.add_argument("--json", action="store_true")
+    add = parser.add_argument
+    add("--outputs", type=int, default=2_100_000, help="of an operation (default %(default)s)")
+    add("--seed", type=int, default=0)
+    add("--record", type=Path, metavar="FILE.npz", help="keep cases and the GPU's results")
+    add("--json", action="store_true")
     options = parser.parse_args(arguments)
     check_whole(1, 2**63 - 1, outputs=options.outputs)
     check_whole(0, 2**63 - 1, seed=options.seed)

@@ -91,7 +91,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m kernels.train", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "--recipe",
         nargs="+",
         default=[BF16, "deepseek_v3"],
@@ -99,28 +100,18 @@ def _parser() -> argparse.ArgumentParser:
         help=f"{BF16}, a published recipe, a change that breaks ({', '.join(VARIANTS)}), a recipe's line of "
         f"text; {PUBLISHED} for every published one, {ALL} for everything",
     )
-    parser.add_argument("--size", choices=SIZES, help="of the model; s on a GPU, tiny on a CPU")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="S", help="(default 0)")
-    parser.add_argument("--steps", type=int, help="of each run; left out, a pilot finds it")
-    parser.add_argument(
-        "--minutes", type=float, default=_MINUTES, help=f"of all runs together (default {_MINUTES:g})"
-    )
-    parser.add_argument("--last-bf16", action="store_true", help="keep the last block in bf16")
-    parser.add_argument("--text", type=Path, help="a file to learn, in place of installed sources")
-    parser.add_argument("--json", action="store_true", help="a row of JSON a run")
-    parser.add_argument("--record", action="store_true", help="keep the rows for the page")
-    parser.add_argument("--folder", type=Path, default=TRAIN, help="where --record keeps them")
-    parser.add_argument(
-        "--speed", action="store_true", help="time a step of each recipe beside torch.compile's bf16 loop"
-    )
-    parser.add_argument(
-        "--tensors",
-        type=Path,
-        nargs="?",
-        const=TENSORS,
-        metavar="FOLDER",
-        help="save crops of x, w and dy of the first run",
-    )
+    add("--size", choices=SIZES, help="of the model; s on a GPU, tiny on a CPU")
+    add("--seeds", nargs="+", type=int, default=[0], metavar="S", help="(default 0)")
+    add("--steps", type=int, help="of each run; left out, a pilot finds it")
+    add("--minutes", type=float, default=_MINUTES, help=f"of all runs together (default {_MINUTES:g})")
+    add("--last-bf16", action="store_true", help="keep the last block in bf16")
+    add("--text", type=Path, help="a file to learn, in place of installed sources")
+    add("--json", action="store_true", help="a row of JSON a run")
+    add("--record", action="store_true", help="keep the rows for the page")
+    add("--folder", type=Path, default=TRAIN, help="where --record keeps them")
+    add("--speed", action="store_true", help="time a step of each recipe beside torch.compile's bf16 loop")
+    what = "save crops of x, w and dy of the first run"
+    add("--tensors", type=Path, nargs="?", const=TENSORS, metavar="FOLDER", help=what)
     return parser
 
 
@@ -160,37 +151,29 @@ def line(row: TrainRow) -> str:
 
 
 def table(rows: Iterable[TrainRow]) -> str:
-    """Gaps by run and the spread of seeds, both in %.
-
-    A gap is the mean over seeds shared with bf16, else that of the means.
-    """
+    """Gaps by run, a mean over the seeds shared with bf16, and the spread of seeds, both in %."""
     by_name: dict[str, list[TrainRow]] = defaultdict(list)
     for row in rows:
         by_name[_name(row)].append(row)
-    bf16 = [row for row in by_name.get(BF16, []) if row.final is not None]
+    bf16 = {row.job.seed: row.final for row in by_name.get(BF16, ()) if row.final is not None}
     return text(columns((_cells(name, own, bf16) for name, own in by_name.items()), header=_HEADER))
 
 
-def _cells(name: str, rows: list[TrainRow], bf16: list[TrainRow]) -> tuple[str, ...]:
+def _cells(name: str, rows: list[TrainRow], bf16: dict[int, float]) -> tuple[str, ...]:
     finished = [row for row in rows if row.final is not None]
-    finals = [row.final for row in finished]
+    finals = {row.job.seed: row.final for row in finished}
     failed = len(rows) - len(finals)
     seeds = f"{len(finals)}" + (f", {failed} unfinished" if failed else "")
     gemms = str(rows[0].quantized_gemms)
     if not finals:
         return (name, seeds, *"–––––", gemms)
-    mean = statistics.fmean(finals)
+    mean = statistics.fmean(finals.values())
     bits = statistics.fmean(row.final_bits for row in finished)
     gap = spread = ms = rate = "–"
-    if bf16:
-        own, truth = ({row.job.seed: row.final for row in each} for each in (finished, bf16))
-        ratios = [final / truth[seed] for seed, final in own.items() if seed in truth]
-        ratio = statistics.fmean(
-            ratios or [statistics.fmean(own.values()) / statistics.fmean(truth.values())]
-        )
-        gap = f"{100 * (ratio - 1):+.2f}%"
+    if ratios := [final / bf16[seed] for seed, final in finals.items() if seed in bf16]:
+        gap = f"{100 * (statistics.fmean(ratios) - 1):+.2f}%"
     if len(finals) > 1:
-        spread = f"{100 * statistics.stdev(finals) / mean:.2f}%"
+        spread = f"{100 * statistics.stdev(finals.values()) / mean:.2f}%"
     if times := [row.step_ms for row in rows if row.step_ms]:
         median = statistics.median(times)
         ms, rate = f"{median:.2f}", f"{rows[0].job.size_data.bytes_per_step / median:.1f}"
