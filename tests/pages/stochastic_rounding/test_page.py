@@ -23,7 +23,7 @@ from pages.stochastic_rounding.controls import (
 )
 from pages.stochastic_rounding.picture import MYSTERY, mystery
 from pages.stochastic_rounding.recipes import operand_of, quantized, tensor_of
-from tests.pages.texts import texts
+from tests.pages.texts import press, texts
 from tests.sweeps import each, some_pairs
 
 PAGE = "pages/stochastic_rounding.py"
