@@ -1,5 +1,7 @@
 """Contract: every recipe, matmul and section of "Tile layouts" draws, from any address, and quickly."""
 
+from random import Random
+
 import pytest
 
 from fp8core.inputs import InputKind
@@ -14,7 +16,8 @@ from tests.sweeps import some_pairs
 
 PAGE = "pages/tile_layouts.py"
 LAYER = LayerShape(4096, 4096, 14336)
-SHOWN = {f"{recipe}-{section}": (recipe, section) for recipe in RECIPES for section in SHOW.options}
+SIZES = ("", "1", "3", "129", "131072")
+"""Of the layer; "" is the page's own."""
 GEMMS = {f"{recipe}-{matmul}": (recipe, matmul) for recipe in RECIPES for matmul in MATMULS}
 
 
@@ -27,8 +30,10 @@ def words(at) -> str:
 
 
 @pytest.mark.parametrize(("recipe", "matmul", "section"), some_pairs(GEMMS, SHOW.options, every=5))
-def test_every_section_draws_for_every_recipe_and_matmul(open_app, recipe, matmul, section):
-    at = open_app(PAGE, recipe=recipe, matmul=matmul, show=section)
+def test_every_section_draws_for_every_recipe_matmul_and_size(open_app, recipe, matmul, section):
+    size = Random(f"{recipe} {matmul} {section}").choice(SIZES)
+    sizes = dict.fromkeys(("tokens", "in", "out"), size) if size else {}
+    at = open_app(PAGE, recipe=recipe, matmul=matmul, show=section, **sizes)
     assert not at.exception
     assert at.title[0].value == "Which elements share one scale?"
     assert len(at.get("vega_lite_chart")) == (section not in ("picture", "row"))
@@ -80,12 +85,3 @@ def test_a_scale_that_varies_inside_the_stretch_gives_a_wrong_number(open_app):
     off = abs(numbers.pulled_out - numbers.right) / abs(numbers.right)
     assert off > 0.01
     assert f"wrong by **{percent_text(off)}**" in words(at)
-
-
-@pytest.mark.parametrize(
-    ("recipe", "section", "size_"), some_pairs(SHOWN, ("1", "3", "129", "131072"), every=4)
-)
-def test_layers_of_any_size_draw(open_app, recipe, section, size_):
-    sizes = {"tokens": size_, "in": size_, "out": size_}
-    at = open_app(PAGE, recipe=recipe, show=section, matmul="wgrad", **sizes)
-    assert not at.exception

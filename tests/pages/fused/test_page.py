@@ -49,10 +49,10 @@ def test_where_nothing_is_recorded_the_page_says_so_and_the_button_has_a_reason(
     assert not at.get("vega_lite_chart")
 
 
-def test_every_kernel_of_every_way_is_a_bar_at_its_time(open_app, folder):
+def test_every_kernel_is_a_bar_at_its_time_and_the_switch_knows_the_way_before(open_app, folder):
     ways = every_way()
     record_rows(folder, ways)
-    at = open_app(PAGE)
+    at = open_app(PAGE, fused_way="compiled")
     assert not at.exception
     bars, kernels = dataset(at, 0, "kernels"), [kernel for row in ways for kernel in row.kernels]
     assert [bar["start"] for bar in bars] == [kernel.start_us for kernel in kernels]
@@ -64,22 +64,6 @@ def test_every_kernel_of_every_way_is_a_bar_at_its_time(open_app, folder):
     assert [end["name"] for end in ends] == list(WAY_NAMES.values())
     assert (ends[0]["speed"], ends[0]["time"]) == (f"{ways[0].times_bf16:.2f}×", duration(ways[0].step_us))
     assert "Recorded on NVIDIA H200, 2026-11-23, torch 2.11.0, commit 0123abc" in texts(at)
-
-
-def test_the_bars_of_a_way_end_at_the_time_beside_them(open_app, folder):
-    row = layer_row(Way.OURS)
-    record_rows(folder, [layer_row(Way.BF16), replace(row, graph=timing(1.07 * row.span_us))])
-    at = open_app(PAGE)
-    bars = [bar for bar in dataset(at, 0, "kernels") if bar["lane"] == "fused"]
-    assert bars[-1]["end"] == pytest.approx(1.07 * row.span_us)
-    assert bars[1]["start"] == pytest.approx(1.07 * row.kernels[1].start_us)
-    assert bars[0]["time"] == duration(row.kernels[0].time_us), "of the profile"
-    assert dataset(at, 0, "tracks")[1]["time"] == duration(bars[-1]["end"])
-
-
-def test_the_switch_knows_the_way_before_and_works_in_the_browser(open_app, folder):
-    record_rows(folder, every_way())
-    at = open_app(PAGE, fused_way="compiled")
     bars = dataset(at, 1, "kernels")
     assert {bar["next"] for bar in bars if bar["lane"] == "naive"} == {"compiled"}
     assert {bar["next"] for bar in bars if bar["lane"] == "bound"} == {""}
@@ -97,6 +81,17 @@ def test_the_switch_knows_the_way_before_and_works_in_the_browser(open_app, fold
     assert params[SLIDER]["bind"]["options"] == ["bf16", "naive", "compiled", "ours", "ours_kept", "bound"]
     assert list(chart.selection_mode) == [SLIDER]
     assert params["way"]["expr"].endswith(': "compiled"')
+
+
+def test_the_bars_of_a_way_end_at_the_time_beside_them(open_app, folder):
+    row = layer_row(Way.OURS)
+    record_rows(folder, [layer_row(Way.BF16), replace(row, graph=timing(1.07 * row.span_us))])
+    at = open_app(PAGE)
+    bars = [bar for bar in dataset(at, 0, "kernels") if bar["lane"] == "fused"]
+    assert bars[-1]["end"] == pytest.approx(1.07 * row.span_us)
+    assert bars[1]["start"] == pytest.approx(1.07 * row.kernels[1].start_us)
+    assert bars[0]["time"] == duration(row.kernels[0].time_us), "of the profile"
+    assert dataset(at, 0, "tracks")[1]["time"] == duration(bars[-1]["end"])
 
 
 def test_the_figures_are_those_of_the_rows(open_app, folder):

@@ -87,19 +87,6 @@ def test_the_layer_s_shape_is_set_for_the_matmul(open_app):
     assert [at.number_input(key=key).value for key in "mnk"] == [14336, 4096, 4096]
 
 
-def test_a_run_shows_its_error_and_says_that_it_was_interpreted(open_app):
-    at = open_app(PAGE, **SMALL)
-    run_job(at)
-    assert not at.exception
-    values = metrics(at)
-    assert values["Error, rel_err"] == "3.75%"
-    assert values["by quantization"] == "3.74%"
-    assert values["by the sum"] == "0.17%"
-    assert values["SQNR"] == "28.5 dB"
-    assert "Triton's interpreter on this CPU" in texts(at)
-    assert "Nothing has been run yet" not in texts(at)
-
-
 def test_the_panel_tells_how_many_are_ahead_and_stop_takes_the_run_out(open_app, stand_in_workers):
     first = stand_in_workers.queue.submit(job(Act.HANG), "somebody else")
     at = open_app(PAGE, **SMALL)
@@ -112,14 +99,21 @@ def test_the_panel_tells_how_many_are_ahead_and_stop_takes_the_run_out(open_app,
     stand_in_workers.queue.stop(first)
 
 
-def test_a_run_that_fails_shows_its_sentence_and_the_next_one_clears_it(open_app):
+def test_a_run_fails_in_a_sentence_or_has_its_error_or_a_dash_and_says_that_it_was_interpreted(open_app):
     at = open_app(PAGE, seed=str(int(Act.KILLED)), **SMALL)
     run_job(at)
     assert "SIGKILL" in at.error[0].value
+    at.number_input(key="seed").set_value(int(Act.NOT_A_NUMBER)).run()
+    run_job(at)
+    assert not at.exception
+    assert metrics(at)["Error, rel_err"] == "–"
     at.number_input(key="seed").set_value(0).run()
     run_job(at)
     assert not at.error
-    assert metrics(at)["SQNR"] == "28.5 dB"
+    values = {"Error, rel_err": "3.75%", "by quantization": "3.74%", "by the sum": "0.17%", "SQNR": "28.5 dB"}
+    assert values.items() <= metrics(at).items()
+    assert "Triton's interpreter on this CPU" in texts(at)
+    assert "Nothing has been run yet" not in texts(at)
 
 
 def test_a_result_that_comes_while_another_page_is_open_is_there_on_return(open_app, gates):
@@ -182,10 +176,3 @@ def test_csv_has_a_line_a_result():
     assert [line.split(",")[0] for line in lines] == ["origin", "here", "recorded"]
     columns = {"rel_err", "gemm_median_us", "simple_median_us", "torch", "pid", "clock_mhz", "cache", "why"}
     assert columns <= set(lines[0].split(","))
-
-
-def test_a_result_that_is_not_a_number_is_shown(open_app):
-    at = open_app(PAGE, seed=str(int(Act.NOT_A_NUMBER)), **SMALL)
-    run_job(at)
-    assert not at.exception
-    assert metrics(at)["Error, rel_err"] == "–"

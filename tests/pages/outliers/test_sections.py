@@ -105,14 +105,18 @@ def frame(factor: int, every: int = OUTLIER_EVERY) -> tuple[ErrorMap, Filled]:
     return part, picture(subject, {"mxfp4": part}, 500, "light", 50)
 
 
+def kept(spec: Filled) -> dict:
+    """All of a picture but its data: where it is the same, the browser keeps the picture."""
+    return {name: one for name, one in spec.items() if name != "datasets"}
+
+
 def test_the_ruler_is_as_long_as_outliers_are_apart_and_changes_the_data_alone():
     (_, before), (part, after) = frame(50), frame(50, 32)
     (now,) = [row for row in rows(after, APART) if row["now"]]
     at = np.flatnonzero(part.outliers)
     assert set(np.diff(at)) == {32} == {now["at"]}
     assert [row["at"] for row in rows(after, APART)] == list(EVERY.options)
-    same = [{name: one for name, one in spec.items() if name != "datasets"} for spec in (before, after)]
-    assert same[0] == same[1], "the browser keeps the picture"
+    assert kept(before) == kept(after)
 
 
 def test_the_handle_changes_the_data_of_the_maps_and_nothing_else():
@@ -123,16 +127,10 @@ def test_the_handle_changes_the_data_of_the_maps_and_nothing_else():
     assert list(tall) == list(FACTOR.options)
     for factor in (1, 5, 500):
         other, picture_there = frame(factor)
-        same = [
-            {name: part for name, part in spec.items() if name != "datasets"}
-            for spec in (at_fifty, picture_there)
-        ]
-        assert same[0] == same[1], "the browser keeps the picture"
+        assert kept(at_fifty) == kept(picture_there)
         assert (other.rows, other.columns) == (part.rows, part.columns)
         largest = other.largest[channel]
-        assert tall[factor]["size"] * factor == pytest.approx(largest, rel=2**-7), (
-            "numbers are rounded to bf16"
-        )
+        assert tall[factor]["size"] * factor == pytest.approx(largest, rel=2**-7), "rounded to bf16"
         assert tall[factor]["least"] < largest <= tall[factor]["most"] * (1 + 2**-7)
 
 
