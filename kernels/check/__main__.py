@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -24,8 +25,11 @@ from kernels.check.soak import CASES, soak_jobs, soak_steps
 from kernels.check.steps import Step, check_steps
 from kernels.compiled import use_compiled
 from kernels.cores import processes_beside_check
+from kernels.device import missing_package
 from kernels.files import check_folder, replace_file
 from kernels.measure.jobs import MAX_SEED
+from kernels.nvml import driver
+from kernels.precompile import Precompile
 from kernels.progress import Bar
 from kernels.text_table import show
 from kernels.typed import check_whole
@@ -46,7 +50,8 @@ def main(
         return USAGE
     reports: list[Report] = []
     try:
-        _run(options, machine or Machine(), plan, reports)
+        with early_pool(processes_beside_check()) or nullcontext() as early:
+            _run(options, machine or Machine(), plan, reports, early)
     except KeyboardInterrupt:
         print("kernels.check: stopped before the machine was read", file=sys.stderr)
         return STOPPED
@@ -120,7 +125,19 @@ def _check(options: argparse.Namespace) -> None:
             check_folder(Path(name).parent)
 
 
-def _run(options: argparse.Namespace, machine: Machine, plan: Plan, reports: list[Report]) -> None:
+def early_pool(processes: int) -> Precompile | None:
+    """Processes that import torch while this one does; none without a GPU, and none where kernels are
+    compiled.
+    """
+    folder = Path(os.environ.get("TRITON_CACHE_DIR") or Path.home() / ".triton" / "cache")
+    is_cold = not (folder.is_dir() and any(folder.iterdir()))
+    is_able = processes > 0 and missing_package() is None and driver().uuids
+    return Precompile(processes, knows_device=False) if is_cold and is_able else None
+
+
+def _run(
+    options: argparse.Namespace, machine: Machine, plan: Plan, reports: list[Report], early: Precompile | None
+) -> None:
     devices = range(max(1, machine.gpus())) if options.device is None else (options.device,)
     for device in devices:
         job = CheckJob(quick=options.quick, device=device)
@@ -131,7 +148,7 @@ def _run(options: argparse.Namespace, machine: Machine, plan: Plan, reports: lis
                 return soak_steps(facts, seed, options.soak)
 
             steps = plan if options.soak is None else soak
-            helped = partial(Ahead, processes=processes_beside_check())
+            helped, early = partial(Ahead, processes=processes_beside_check(), early=early), None
             with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports) as watch:
 
                 def tell(at: float, note: str, so_far: Report, bar: Bar = bar, watch: Watch = watch) -> None:

@@ -26,12 +26,12 @@ class Ahead:
 
     A step waits for its own codes: two processes would compile them side by side, and no sooner. The
     processes begin with the first kernel that the check itself has to compile: where all are compiled, none
-    is needed. They end before the check measures speed.
+    is needed. `early` ones, started already, begin at once. They end before the check measures speed.
     """
 
-    def __init__(self, steps: Sequence[Step], processes: int = 0) -> None:
+    def __init__(self, steps: Sequence[Step], processes: int = 0, early: Precompile | None = None) -> None:
         self._steps, self._processes = steps, processes
-        self._pool: Precompile | None = None
+        self._pool = early
         self._device: Device | None = None
         self._listener: Callable[..., None] | None = None
         self._began = 0.0
@@ -48,6 +48,8 @@ class Ahead:
             from triton import knobs
 
             self._listener, knobs.compilation.listener = knobs.compilation.listener, self._hear
+            if self._pool is not None:
+                self._begin(self._device)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -93,7 +95,8 @@ class Ahead:
     def _begin(self, device: Device) -> None:
         self._began = time.monotonic()
         with suppress(OSError):  # no more processes here: the check goes on alone
-            self._pool = Precompile(self._processes, device)
+            self._pool = self._pool or Precompile(self._processes, device)
+            self._pool.compile_for(device)
             for code in (code for step in self._steps if step.codes for code in step.codes(device)):
                 if code not in self._compilations:
                     self._compilations[code] = self._pool.submit(*code)

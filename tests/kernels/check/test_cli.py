@@ -12,9 +12,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from signal import SIGKILL
+from types import SimpleNamespace
 
 import pytest
 
+from kernels.check import __main__ as cli
 from kernels.check.__main__ import main
 from kernels.check.report import Ability, Group, Line, Report, Verdict, document
 from kernels.paths import TOP
@@ -167,3 +169,14 @@ def test_the_exit_code_follows_from_the_lines(verdicts, fp8, finished, code):
     lines = tuple(map(line_of, verdicts))
     report = replace(REPORT, lines=lines, abilities=(ability,), finished=finished)
     assert report.exit_code == json.loads(document([report]))["reports"][0]["exit_code"] == code
+
+
+@pytest.mark.parametrize("why", ["cold", "something is compiled", "no GPU", "no cores"])
+def test_processes_start_early_only_where_a_gpu_has_no_code_yet(monkeypatch, tmp_path, why):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    if why == "something is compiled":
+        (tmp_path / "cache" / "KEY").mkdir(parents=True)
+    uuids = () if why == "no GPU" else ("GPU-1",)
+    monkeypatch.setattr(cli, "driver", lambda: SimpleNamespace(uuids=uuids))
+    monkeypatch.setattr(cli, "Precompile", lambda processes, knows_device: (processes, knows_device))
+    assert cli.early_pool(0 if why == "no cores" else 3) == ((3, False) if why == "cold" else None)

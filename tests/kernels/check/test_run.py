@@ -163,6 +163,7 @@ class Pool:
 
     def __init__(self, processes, device):
         self.codes: list[Compilation] = []
+        self.compile_for = lambda device: None
 
     def submit(self, *code):
         self.codes.append(Compilation())
@@ -176,20 +177,13 @@ class Pool:
         pass
 
 
-def launched(is_compiled=False):
-    """Runs step a, whose kernel Triton has to compile unless that is done."""
-    times = SimpleNamespace(total=1_500_000)
-    knobs.compilation.listener(src=None, metadata={}, cache_hit=is_compiled, times=times)
-    return [passed(Group.GEMMS, "a")]
-
-
-def test_a_step_waits_for_what_is_compiled_ahead_of_it(monkeypatch):
-    pool, before = Pool(4, HOPPER), []
-    monkeypatch.setattr(runs, "Precompile", lambda *arguments: pool)
+def test_a_step_waits_for_what_processes_that_started_early_compile(monkeypatch):
     monkeypatch.setattr(runs, "current_device", lambda: HOPPER)
-    two = step("b", lambda: before.append([code.done() for code in pool.codes]) or [passed(Group.GEMMS, "b")])
-    two = replace(two, codes=lambda device: [(Pool,)])
-    check(step("a", launched), two, helped=lambda steps: runs.Ahead(steps, 4))
+    early, before = Pool(4, None), []
+    one = step(
+        "a", lambda: before.append([code.done() for code in early.codes]) or [passed(Group.GEMMS, "a")]
+    )
+    check(replace(one, codes=lambda device: [(Pool,)]), helped=lambda steps: runs.Ahead(steps, 4, early))
     assert before == [[True]]
 
 
@@ -198,8 +192,13 @@ def test_a_report_says_where_the_time_went(monkeypatch, compiles):
     monkeypatch.setattr(runs, "Precompile", Pool)
     monkeypatch.setattr(runs, "current_device", lambda: HOPPER)
     monkeypatch.setattr(runs, "_LEAST_S", 0.0)
-    one = step("a", lambda: launched(is_compiled=not compiles))
-    one = replace(one, codes=lambda device: [(launched,), (launched,)])
+
+    def launch():
+        times = SimpleNamespace(total=1_500_000)
+        knobs.compilation.listener(src=None, metadata={}, cache_hit=not compiles, times=times)
+        return [passed(Group.GEMMS, "a")]
+
+    one = replace(step("a", launch), codes=lambda device: [(launch,), (launch,)])
     speed = replace(step("b", lambda: [passed(Group.SPEED, "b")]), group=Group.SPEED)
     report = check(one, speed, helped=lambda steps: runs.Ahead(steps, 4))
     names = [phase.partition(":")[0] for phase in report.phases]
