@@ -7,14 +7,18 @@ Other processes compile ahead of it, until it takes times.
 """
 
 import argparse
+import json
 import os
+import signal
+import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 from kernels.check.machine import Machine
@@ -29,14 +33,17 @@ from kernels.device import missing_package
 from kernels.files import check_folder, replace_file
 from kernels.measure.jobs import MAX_SEED
 from kernels.nvml import driver
+from kernels.paths import TOP
 from kernels.precompile import Precompile
 from kernels.progress import Bar
 from kernels.text_table import show
-from kernels.typed import check_whole
+from kernels.typed import check_whole, from_data
 
 USAGE, STOPPED = 64, 130
 _STDOUT = "-"
 _MOST_MINUTES = 10_000
+_MOST_PROCESSES = 16
+_SEEDS_A_PROCESS = 1_000_000
 
 
 def main(
@@ -50,15 +57,60 @@ def main(
         return USAGE
     reports: list[Report] = []
     try:
-        with early_pool(processes_beside_check()) or nullcontext() as early:
+        with ExitStack() as stack:
+            others = [stack.enter_context(_Other(options, number)) for number in range(1, options.processes)]
+            early = stack.enter_context(early_pool(_processes(options)) or nullcontext())
             _run(options, machine or Machine(), plan, reports, early)
+            for other in others:
+                for report in other.reports(go_on=reports[-1].finished):
+                    _add(options, reports, report)
     except KeyboardInterrupt:
         print("kernels.check: stopped before the machine was read", file=sys.stderr)
         return STOPPED
     except (ValueError, OSError) as error:
         print(f"kernels.check: {error}", file=sys.stderr)
         return USAGE
+    except RuntimeError as error:
+        print(f"kernels.check: {error}", file=sys.stderr)
+        return max(1, _end(options, reports))
     return _end(options, reports)
+
+
+class _Other:
+    """Another process that soaks the same GPUs, with seeds of its own. It is killed on leaving the
+    context.
+    """
+
+    def __init__(self, options: argparse.Namespace, number: int) -> None:
+        self._folder = TemporaryDirectory()
+        self._path, self._errors = (Path(self._folder.name) / name for name in ("report.json", "errors"))
+        seed = (options.seed + number * _SEEDS_A_PROCESS) % (MAX_SEED + 1)
+        arguments = ["--soak", str(options.soak), "--seed", str(seed), "--json", str(self._path)]
+        arguments += [] if options.minutes is None else ["--minutes", str(options.minutes)]
+        arguments += [] if options.device is None else ["--device", str(options.device)]
+        self._title = f"the soak of seed {seed:,} in another process"
+        command = [sys.executable, "-m", "kernels.check", *arguments]
+        with self._errors.open("w") as errors:
+            self._process = subprocess.Popen(command, cwd=TOP, stdout=subprocess.DEVNULL, stderr=errors)
+
+    def __enter__(self) -> "_Other":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._folder.cleanup()
+
+    def reports(self, *, go_on: bool) -> Iterator[Report]:
+        if not go_on:
+            self._process.send_signal(signal.SIGINT)
+        code = self._process.wait()
+        if not self._path.exists():
+            last = (self._errors.read_text().strip().splitlines() or ["it said nothing"])[-1]
+            raise RuntimeError(f"{self._title} ended with code {code}: {last}")
+        for report in json.loads(self._path.read_text(encoding="utf-8"))["reports"]:
+            del report["exit_code"]
+            yield from_data(Report, report)
 
 
 def exit_code(reports: Sequence[Report]) -> int:
@@ -97,6 +149,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="go on with the cases of the next seed, a report a seed, until N minutes have passed",
     )
+    add(
+        "--processes",
+        type=int,
+        default=1,
+        metavar="N",
+        help="soak in N processes at once, on seeds of their own",
+    )
     for name, what in (("--json", "JSON (Report in kernels/check/report.py)"), ("--markdown", "Markdown")):
         add(
             name,
@@ -112,8 +171,9 @@ def _check(options: argparse.Namespace) -> None:
     if options.device is not None:
         CheckJob(device=options.device)
     check_whole(0, MAX_SEED, seed=options.seed)
-    if options.soak is None and (options.seed or options.minutes is not None):
-        raise ValueError("--seed and --minutes go with --soak")
+    check_whole(1, _MOST_PROCESSES, processes=options.processes)
+    if options.soak is None and (options.seed or options.minutes is not None or options.processes > 1):
+        raise ValueError("--seed, --minutes and --processes go with --soak")
     if options.minutes is not None:
         check_whole(1, _MOST_MINUTES, minutes=options.minutes)
     if options.soak is not None:
@@ -123,6 +183,10 @@ def _check(options: argparse.Namespace) -> None:
     for name in (options.json, options.markdown):
         if name not in (None, _STDOUT):
             check_folder(Path(name).parent)
+
+
+def _processes(options: argparse.Namespace) -> int:
+    return processes_beside_check() // options.processes
 
 
 def early_pool(processes: int) -> Precompile | None:
@@ -148,7 +212,7 @@ def _run(
                 return soak_steps(facts, seed, options.soak)
 
             steps = plan if options.soak is None else soak
-            helped, early = partial(Ahead, processes=processes_beside_check(), early=early), None
+            helped, early = partial(Ahead, processes=_processes(options), early=early), None
             with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports) as watch:
 
                 def tell(at: float, note: str, so_far: Report, bar: Bar = bar, watch: Watch = watch) -> None:

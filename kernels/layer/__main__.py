@@ -1,4 +1,4 @@
-"""python -m kernels.layer: train a Llama of transformers in bf16 and in recipes, side by side.
+"""python -m kernels.layer --model: train a Llama of transformers in bf16 and in recipes, side by side.
 
 Models take turns of a few steps, so that a slow moment of the machine slows all: eager, checkpointed and
 compiled. It needs `pip install transformers`.
@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from kernels import moved
 from kernels.device import Unsupported
 from kernels.layer.convert import convert_to_float8_training
 from kernels.layer.plan import LAYER_RECIPES
@@ -162,6 +163,8 @@ def run(options: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
+    if not options.model:
+        return moved.main("kernels.layer")
     try:
         sizes = {"--layers": options.layers, "--steps": options.steps}
         sizes |= {"--tokens": min(options.tokens or [1]), "--shape": min(options.shape or [1])}
@@ -181,6 +184,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m kernels.layer", description=(__doc__ or "").split("\n")[0]
     )
     recipes = [*LAYER_RECIPES, ALL]
+    parser.add_argument("--model", action="store_true", help="the model of transformers")
     parser.add_argument("--recipe", nargs="+", default=["deepseek_v3"], choices=recipes, metavar="RECIPE")
     parser.add_argument("--tokens", nargs="+", type=int, help="of a step")
     parser.add_argument("--shape", nargs=2, type=int, metavar=("WIDTH", "HIDDEN"))

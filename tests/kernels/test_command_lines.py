@@ -1,10 +1,13 @@
 """Contract: a command answers arguments that it cannot use with one line that has the wrong value in it."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 
 import pytest
 
+from kernels import moved
 from kernels.check.__main__ import main as check
 from kernels.measure.__main__ import main as measure
 from kernels.train.__main__ import main as train
@@ -45,6 +48,8 @@ WRONG = {
         "--seed 5": "--soak",
         "--soak 0": "0",
         "--soak --seed -1": "-1",
+        "--processes 2": "--soak",
+        "--soak --processes 0": "0",
     },
     "train": {
         "--recipe fp7": "'fp7'",
@@ -68,3 +73,12 @@ def test_an_argument_that_cannot_be_used_is_answered_in_one_line(name, arguments
     assert err.startswith(f"kernels.{name}: ")
     assert err.count("\n") == 1
     assert value in err
+
+
+@pytest.mark.parametrize("name", moved.NOW)
+def test_an_older_name_says_in_one_line_where_it_went(name):
+    module = [sys.executable, "-m", name]
+    done = subprocess.run(module, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{name} is now python -m kernels.measure ")
+    assert done.stderr.count("\n") == 1

@@ -2,6 +2,8 @@
 that change, and fails where one launch gives other bits than the first.
 """
 
+import json
+import sys
 from itertools import count
 from types import SimpleNamespace
 
@@ -84,6 +86,20 @@ def test_a_first_product_that_is_wrong_fails(monkeypatch):
     line = soaked(JOBS[GemmJob])
     assert line.verdict is Verdict.FAIL
     assert "times its bound" in line.detail or "the model says" in line.detail
+
+
+def test_several_processes_soak_at_once_and_a_lost_one_is_a_failure(monkeypatch, capsys):
+    monkeypatch.setattr(
+        "kernels.check.__main__.soak_steps", lambda facts, seed, count: (step(f"seed {seed}"),)
+    )
+    main(["--soak", "1", "--processes", "2", "--json"], machine=StandIn())
+    own, other = json.loads(capsys.readouterr().out)["reports"]
+    assert own["lines"][-1]["name"] == "seed 0"
+    assert other["finished"]
+    assert other["lines"][-1]["name"] != "seed 0"
+    monkeypatch.setattr(sys, "executable", "false")
+    assert main(["--soak", "1", "--processes", "2"], machine=StandIn()) == 1
+    assert "the soak of seed 1,000,000 in another process ended with code 1" in capsys.readouterr().err
 
 
 def test_the_command_soaks_as_many_cases_as_it_is_told(monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""Contract: python -m kernels.layer trains a Llama of transformers in bf16 and in recipes."""
+"""Contract: python -m kernels.layer --model trains a Llama of transformers in bf16 and in recipes."""
 
 import pytest
 import torch
@@ -25,11 +25,11 @@ def test_each_model_learns_and_the_recipe_s_loss_is_near_bf16_s():
     ],
 )
 def test_sizes_that_no_model_has_are_refused(arguments, sentence, capsys):
-    assert main([*arguments]) == 2
+    assert main(["--model", *arguments]) == 2
     assert sentence in capsys.readouterr().err
 
 
 def test_a_missing_package_is_named(monkeypatch, capsys):
     monkeypatch.setitem(__import__("sys").modules, "transformers", None)
-    assert main([]) == 1
+    assert main(["--model"]) == 1
     assert "the model is transformers' Llama" in capsys.readouterr().err

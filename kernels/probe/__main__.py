@@ -1,0 +1,5 @@
+import sys
+
+from kernels.moved import main
+
+sys.exit(main("kernels.probe"))
