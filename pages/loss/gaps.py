@@ -56,15 +56,20 @@ def band(group: Group, loss: str) -> Band:
     )
 
 
-def line(run: Run, group: Group, loss: str, *, recipe: str = "", is_quiet: bool = False) -> Line:
-    """A run above bf16: above the runs' mean on held-out files, above the same seed's run on batches."""
-    twin = [one for one in group.bf16 if one.row.job.seed == run.row.job.seed and loss != HELD_OUT]
-    above = _percent(points(run.row, loss), _mean([points(one.row, loss) for one in twin or group.bf16]))
+def line(run: Run, group: Group | None, loss: str, *, recipe: str = "", is_quiet: bool = False) -> Line:
+    """A run above bf16: above the runs' mean on held-out files, above the same seed's run on batches.
+
+    Without a group, the losses themselves.
+    """
+    values = points(run.row, loss)
+    if group is not None:
+        twin = [one for one in group.bf16 if one.row.job.seed == run.row.job.seed and loss != HELD_OUT]
+        values = _percent(values, _mean([points(one.row, loss) for one in twin or group.bf16]))
     return Line(
         name=run.title,
         seed=run.row.job.seed,
-        steps=list(above),
-        percent=list(above.values()),
+        steps=list(values),
+        percent=list(values.values()),
         recipe=recipe,
         failure=run.row.failure,
         is_here=run.is_here,

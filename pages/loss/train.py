@@ -21,7 +21,7 @@ from pages.kit.shared_controls import SEED
 from pages.kit.tables import markdown_table
 from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Place
-from pages.loss.charts.curves import Band, Label, Line, curves_chart
+from pages.loss.charts.curves import Band, Label, curves_chart
 from pages.loss.controls import HEAD, HELD_OUT, LAST_BF16, PLAIN, SIZE, TRAINING
 from pages.loss.curves import draw_kinds, draw_lines, draw_statistics, loss_rule
 from pages.loss.gaps import FEWEST, finals, interval, line, percent, points
@@ -182,12 +182,11 @@ def _draw_row(row: TrainRow, *, key: str, place: Place) -> None:
 
 def _draw_loss(run: Run, key: str, place: Place) -> None:
     is_emulated = run.row.provenance is not Provenance.GPU
-    own, twin = _loss_line(run), bf16_on_cpu(run.row)
-    lines = [own] if twin is None else [replace(_loss_line(twin), is_quiet=True), own]
+    own, twin = line(run, None, TRAINING), bf16_on_cpu(run.row)
+    lines = [own] if twin is None else [line(twin, None, TRAINING, is_quiet=True), own]
     low, high = (end(loss for one in lines for loss in one.percent) for end in (min, max))
     margin = 0.06 * (high - low)
     no_band = Band(steps=[], low=[], high=[])
-    last = f"{own.name}: {own.percent[-1]:.3f} at step {own.steps[-1]}"
     names = [f"bf16, seed {twin.row.job.seed}, recorded", f"your run: {own.name}"] if twin else []
     ends = [Label(percent=one.percent[-1], name=name) for one, name in zip(lines, names, strict=False)]
     look = {"labels": ends, "axis": LOSS_AXIS, "steps": run.row.steps}
@@ -195,7 +194,7 @@ def _draw_loss(run: Run, key: str, place: Place) -> None:
         curves_chart(lines, no_band, (low - margin, high + margin), room(), page_ink(), **look),
         key=key,
         place=place,
-        alt=f"Loss on the batches over the steps. {last}",
+        alt=f"Loss on the batches over the steps. {own.name}: {own.percent[-1]:.3f} at step {own.steps[-1]}",
         is_rigid=True,
     )
     device = "a CPU" if is_emulated else "this kind of GPU"
@@ -206,18 +205,6 @@ def _draw_loss(run: Run, key: str, place: Place) -> None:
         st.caption(
             f"bf16: recorded on a CPU, {twin.row.date}. A run with another seed reads other text.{rules}"
         )
-
-
-def _loss_line(run: Run) -> Line:
-    loss = points(run.row, TRAINING)
-    return Line(
-        name=run.title,
-        seed=run.row.job.seed,
-        steps=list(loss),
-        percent=list(loss.values()),
-        failure=run.row.failure,
-        is_here=run.is_here,
-    )
 
 
 def speed_table(speeds: Sequence[Speed]) -> str:

@@ -61,7 +61,7 @@ def show(controls: Controls) -> None:
             param=HAND,
             field=FIELD,
             alt_at=lambda _: (
-                f"Error maps of {', '.join(titles.values())}, and each channel's largest number."
+                f"Error maps of {', '.join(titles.values())} below the largest number of each channel."
             ),
             hand=Hand(label="How much larger the outliers are", way="up"),
             around=place,

@@ -136,16 +136,13 @@ def _labels(labels: Sequence[Label], reach: tuple[float, float], tall: float) ->
     labels = sorted(labels, key=lambda label: -label.percent)
     targets = [(high - label.percent) / pixel for label in labels]
     sizes = [_BLOCK if label.figure else _LINE for label in labels]
-    marks = [mark_of(label.recipe) for label in labels]
-    return {
-        "place": [high - pixel * at for at in spread(targets, sizes, tall)],
-        "figure": [label.figure for label in labels],
-        "name": [label.name for label in labels],
-        "note": [label.note for label in labels],
-        "listed": [not label.figure for label in labels],
-        "color": [mark.color for mark in marks],
-        "shape": [mark.shape for mark in marks],
-    }
+    rows = [
+        {"place": high - pixel * at, "figure": label.figure, "name": label.name, "note": label.note}
+        | {"listed": not label.figure, "color": mark.color, "shape": mark.shape}
+        for label, at in zip(labels, spread(targets, sizes, tall), strict=True)
+        for mark in [mark_of(label.recipe)]
+    ]
+    return by_column(rows)
 
 
 @template
