@@ -7,8 +7,7 @@ import streamlit as st
 
 from fp8core.experiments.operand_error import Lines
 from pages.kit.chart import draw_chart, page_ink, room
-from pages.kit.charts.bars import Part, stacked
-from pages.kit.charts.ink import Ink
+from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.recipe_marks import Mark, mark_of
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
@@ -130,8 +129,10 @@ def show_parts(controls: Controls) -> None:
         f"become 0.** That is {percent(shares(parts[key])['deadzone'])} of its error."
     )
     ink = page_ink()
+    colors = ink.scale, ink.lost, ink.mid
+    lines = _bars(subject, parts)
     draw_chart(
-        stacked(_bars(subject, parts, ink), "share of the recipe's own ‖e‖²", room(), ink),
+        bars(lines, dict.fromkeys(PARTS.values(), ""), "% of the recipe's own ‖e‖²", room(), ink, colors),
         key="outliers_parts",
         is_rigid=True,
         alt="; ".join(
@@ -157,17 +158,15 @@ def shares(part: ErrorMap) -> dict[str, float]:
     return {name: getattr(parts, name) / (parts.total or 1.0) for name in PARTS}
 
 
-def _bars(subject: Subject, parts: dict[str, ErrorMap], ink: Ink) -> list[Part]:
-    colors = {"saturation": ink.scale, "deadzone": ink.lost, "grid": ink.mid}
-    pieces = []
-    for key, part in parts.items():
-        start, by_name = 0.0, shares(part)
-        for name, share in by_name.items():
-            bar = {"group": subject.titles[key], "series": PARTS[name], "color": colors[name]}
-            words = f"{percent(by_name['deadzone'])} became 0" if name == "grid" else ""
-            pieces.append(Part(**bar, share=share, start=start, words=words))
-            start += share
-    return pieces
+def _bars(subject: Subject, parts: dict[str, ErrorMap]) -> list[Bar]:
+    return [
+        Bar(
+            name=subject.titles[key],
+            pieces={PARTS[name]: 100 * share for name, share in shares(part).items()},
+            label=f"{percent(shares(part)['deadzone'])} became 0",
+        )
+        for key, part in parts.items()
+    ]
 
 
 def _log(subject: Subject, parts: dict[str, ErrorMap]) -> str:

@@ -6,7 +6,7 @@ from fp8core.experiments.rounded_checkpoint import CHECKPOINT, CheckpointError, 
 from fp8core.experiments.two_readers import Disagreement, copies, weight_readers
 from fp8core.recipes.keys import recipe_of_key
 from pages.kit.chart import draw_chart, page_ink, room
-from pages.kit.charts.bars import Part, grouped, stacked
+from pages.kit.charts.bars import Bar, Part, bars, grouped
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
@@ -17,6 +17,8 @@ from pages.kit.view import draw_notice, here, notices_wait
 from pages.outliers.controls import READERS_FORMAT, READERS_SCALE, READING
 from pages.outliers.data import BARE_TILES, THIRD, bare_operands, bare_readers, checkpoint, recipe_readers
 from pages.outliers.subject import percent, price, recipes, weights
+
+_ZERO, _DIFFER = "zero for one reader only", "differ"
 
 
 def show_readers(controls: Controls) -> None:
@@ -34,9 +36,10 @@ def show_readers(controls: Controls) -> None:
     by_name = dict(zip(names, [*parts, *bare], strict=True))
     pairs = [*(weight_readers(recipe_of_key(key)) for key in keys), *bare_operands(format_name, scale_name)]
     draw_notice(readers_notice(dict(zip(tiles, bare, strict=True)), format_name))
-    ink = page_ink()
+    ink, lines = page_ink(), [_differing(name, part) for name, part in by_name.items()]
+    colors = ink.lost, ink.mid
     draw_chart(
-        stacked(_differences(by_name, ink), "share of the weight's elements", room(), ink),
+        bars(lines, {_ZERO: "", _DIFFER: ""}, "% of the weight's elements", room(), ink, colors),
         key="outliers_readers",
         is_rigid=True,
         alt="; ".join(
@@ -65,22 +68,9 @@ def show_readers(controls: Controls) -> None:
     )
 
 
-def _differences(by_name: dict[str, Disagreement], ink: Ink) -> list[Part]:
-    parts = []
-    for name, part in by_name.items():
-        zero, differ = part.zero_in_one / part.elements, part.differ / part.elements
-        parts += [
-            Part(group=name, series="zero for one reader only", share=zero, color=ink.lost),
-            Part(
-                group=name,
-                series="differ",
-                share=differ - zero,
-                start=zero,
-                color=ink.mid,
-                words=percent(differ),
-            ),
-        ]
-    return parts
+def _differing(name: str, part: Disagreement) -> Bar:
+    zero, differ = 100 * part.zero_in_one / part.elements, 100 * part.differ / part.elements
+    return Bar(name=name, pieces={_ZERO: zero, _DIFFER: differ - zero}, label=percent(differ / 100))
 
 
 def readers_notice(tiles: dict[str, Disagreement], format_name: str) -> str:

@@ -33,12 +33,15 @@ class Bar:
         return sum(self.pieces.values())
 
 
-def bars(lines: Sequence[Bar], names: Mapping[str, str], axis: str, room: int, ink: Ink) -> Filled:
+def bars(
+    lines: Sequence[Bar], names: Mapping[str, str], axis: str, room: int, ink: Ink, colors: Sequence[str] = ()
+) -> Filled:
     """Draw bars from top to bottom in `room` pixels.
 
     `names`: each kind of piece, in the order of pieces and legend, with its words inside where they fit.
+    `colors`: of the kinds, where they have a meaning.
     """
-    longest = max(line.size for line in lines)
+    longest = max(line.size for line in lines) or 1.0
     bar = min((room - _AXIS) / len(lines) * _OF_LINE, _THICK)
     pieces = []
     for line in lines:
@@ -50,7 +53,7 @@ def bars(lines: Sequence[Bar], names: Mapping[str, str], axis: str, room: int, i
                 pieces.append({"line": line.name, "kind": kind, "size": size, "inside": inside, **places})
                 start += size
     ends = [{"line": line.name, "end": line.size, WORDS: words_of(line.name, line.label)} for line in lines]
-    return _chart(tuple(names), ink).filled(
+    return _chart(tuple(names), tuple(colors), ink).filled(
         {PIECES: by_column(pieces), ENDS: by_column(ends)},
         lines=[line.name for line in lines],
         kinds=[kind for kind in names if any(piece["kind"] == kind for piece in pieces)],
@@ -63,7 +66,7 @@ def bars(lines: Sequence[Bar], names: Mapping[str, str], axis: str, room: int, i
 
 
 @template
-def _chart(kinds: tuple[str, ...], ink: Ink) -> alt.LayerChart:
+def _chart(kinds: tuple[str, ...], colors: tuple[str, ...], ink: Ink) -> alt.LayerChart:
     y = alt.Y(
         "line:N",
         title=None,
@@ -71,7 +74,7 @@ def _chart(kinds: tuple[str, ...], ink: Ink) -> alt.LayerChart:
         axis=without_names(),
     )
     across = alt.Scale(domain=several("across", [0.0, 1.0]), nice=False)
-    colors = [ink.dot, ink.ramp[4], ink.ramp[2], ink.line, ink.hair]
+    colors = colors or (ink.dot, ink.ramp[4], ink.ramp[2], ink.line, ink.hair)
     words = alt.when(f"indexof({list(kinds[:2])}, datum.kind) >= 0")
     pieces = alt.Chart(alt.NamedData(PIECES)).encode(y=y)
     bars_layer = pieces.mark_bar(size=number("bar", 20), stroke=ink.page, strokeWidth=1).encode(
@@ -128,39 +131,25 @@ class Part:
     series: str
     share: float
     color: str
-    start: float = 0.0
-    words: str = ""
+    words: str
 
 
 def grouped(parts: Sequence[Part], axis: str, height: float, ink: Ink) -> Filled:
     """Draw a group's bars side by side, named by the words at their ends."""
-    return _parts(parts, axis, height, ink, is_stacked=False)
-
-
-def stacked(parts: Sequence[Part], axis: str, height: float, ink: Ink) -> Filled:
-    """Draw a group's bars in a row, each from its own `start`, named by a legend."""
-    return _parts(parts, axis, height, ink, is_stacked=True)
-
-
-def _parts(parts: Sequence[Part], axis: str, height: float, ink: Ink, *, is_stacked: bool) -> Filled:
-    rows = [{**vars(part), "end": part.start + part.share} for part in parts]
-    colors = {part.series: part.color for part in parts}
-    return _parts_chart(is_stacked, ink).filled(
-        {PARTS: by_column(rows)},
+    return _grouped_chart(ink).filled(
+        {PARTS: by_column([vars(part) for part in parts])},
         groups=list(dict.fromkeys(part.group for part in parts)),
-        series=list(colors),
-        ends=[0.0, max((row["end"] for row in rows), default=0.0) or 1.0],
+        series=list(dict.fromkeys(part.series for part in parts)),
+        ends=[0.0, max((part.share for part in parts), default=0.0) or 1.0],
         axis=axis_title(axis),
         height=height - _TOOLBAR,
         label=_END_LETTER * max(map(len, (part.words for part in parts)), default=0) + _END_LETTER,
-        **({"colors": list(colors.values())} if is_stacked else {}),
     )
 
 
 @template
-def _parts_chart(is_stacked: bool, ink: Ink) -> alt.LayerChart:
-    series = several("series", ["a series"])
-    gap = 0.45 if is_stacked else alt.ExprRef(f"{_NARROW} ? 0.3 : 0.15")
+def _grouped_chart(ink: Ink) -> alt.LayerChart:
+    gap = alt.ExprRef(f"{_NARROW} ? 0.3 : 0.15")
     scale = alt.Scale(domain=several("groups", ["MXFP8"]), paddingInner=gap, paddingOuter=0.2)
     beside = alt.Axis(
         labelExpr=f"{_NARROW} ? '' : datum.label",
@@ -180,7 +169,7 @@ def _parts_chart(is_stacked: bool, ink: Ink) -> alt.LayerChart:
     )
     reach = [0, alt.ExprRef(f"width - min({_LABEL}, width / 2)")]
     x = alt.X(
-        "start:Q",
+        "share:Q",
         scale=alt.Scale(domain=several("ends", [0.0, 1.0]), nice=False, range=reach),
         axis=alt.Axis(title=text("axis", "share"), format="~%", tickCount=5),
     )
@@ -192,23 +181,17 @@ def _parts_chart(is_stacked: bool, ink: Ink) -> alt.LayerChart:
             alt.Tooltip("share:Q", title="share", format=".3~p"),
         ],
     )
-    if is_stacked:
-        legend = alt.Legend(title=None, orient="top", labelColor=ink.text, labelLimit=300, labelFontSize=14)
-        scale = alt.Scale(domain=series, range=several("colors", ["#000000"]))
-        color, offset, thick = alt.Color("series:N", scale=scale, legend=legend, sort=None), {}, {}
-    else:
-        color = alt.Color("color:N", scale=None)
-        places = alt.Scale(domain=series, paddingInner=0.15, paddingOuter=0)
-        offset = {"yOffset": alt.YOffset("series:N", scale=places)}
-        # A bar that leaves a part of its band would be shifted by that part of its group, and its words not.
-        thick = {"height": alt.RelativeBandSize(band=1)}
+    places = alt.Scale(domain=several("series", ["a series"]), paddingInner=0.15, paddingOuter=0)
+    offset = alt.YOffset("series:N", scale=places)
+    # A bar that leaves a part of its band would be shifted by that part of its group, and its words not.
+    thick = alt.RelativeBandSize(band=1)
     chart = alt.layer(
         above,
-        base.mark_bar(minBandSize=2, cornerRadiusEnd=2, **thick).encode(
-            x=x, x2="end:Q", color=color, **offset
+        base.mark_bar(minBandSize=2, cornerRadiusEnd=2, height=thick).encode(
+            x=x, color=alt.Color("color:N", scale=None), yOffset=offset
         ),
         base.mark_text(align="left", dx=6, fontSize=14, color=ink.text, aria=False).encode(
-            x=alt.X("end:Q"), text="words:N", **offset
+            x=alt.X("share:Q"), text="words:N", yOffset=offset
         ),
         height=number("height", 280),
     )
