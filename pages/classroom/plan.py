@@ -8,7 +8,6 @@ from pages.kit.charts.words import count
 from pages.kit.classroom.store import store
 from pages.kit.lesson.chapter import Plan
 from pages.kit.lesson.library import Library, Place, library, places_of
-from pages.kit.widgets import reported
 
 _KEY = "class_plan"
 NONE = ""
@@ -63,4 +62,4 @@ def skipped(lessons: Library, plan: Plan) -> str:
 
 def _follow() -> None:
     if is_teacher():
-        store().follow_plan(reported(_KEY) or NONE)
+        store().follow_plan(st.session_state.get(_KEY) or NONE)

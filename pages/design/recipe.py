@@ -26,7 +26,6 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN
 from pages.kit.view import here
-from pages.kit.widgets import reported
 
 _SIZES = {str(size): size for size in (*(1 << i for i in range(11)), ALL)}
 _WHOLE_TENSOR = {"mn": ALL, "k": ALL}
@@ -235,12 +234,12 @@ def _draw_list(
     options = field.options(value)
 
     def change() -> None:
-        if (label := reported(key)) is not None and not address.is_old(key, label):
+        if (label := st.session_state.get(key)) is not None and not address.is_old(key, label):
             put(controls, draft.with_value(path, options[label]))
 
     # Each run sets the value, because the list mirrors the address: a new list would show its first offer.
     label = next(label for label, offer in options.items() if offer == value)
-    if (old := reported(key)) not in (None, label):
+    if (old := st.session_state.get(key)) not in (None, label):
         address.note_setting(key, old, label)
     st.session_state[key] = label
     row.selectbox(field.label, list(options), key=key, help=field.help, on_change=change, width=field.width)
@@ -258,7 +257,7 @@ _FILE_KEY, _REFUSAL = "_design_file", "_design_refused"
 def draw_files(controls: Controls, draft: Draft, place: DeltaGenerator) -> None:
 
     def take() -> None:
-        if (file := reported(_FILE_KEY)) is not None:
+        if (file := st.session_state.get(_FILE_KEY)) is not None:
             st.session_state[_REFUSAL] = load(controls, file.read(LONGEST_JSON + 1))
 
     place.download_button(

@@ -41,14 +41,18 @@ def _save_pictures() -> ComponentRenderer:
     return st.components.v2.component("save_pictures", html=html, css=css, js=js)
 
 
-def link_params(**values: Value) -> dict[str, str]:
+def link_params(**values: Value | list[str]) -> dict[str, str]:
     """`query_params` for a link to another page, by control key, defaults included.
 
     A parameter left out keeps the reader's own value.
     """
-    return {
-        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in values.items()
-    }
+
+    def text(value: Value | list[str]) -> str:
+        if isinstance(value, bool):
+            return str(value).lower()
+        return ",".join(value) if isinstance(value, list) else str(value)
+
+    return {key: text(value) for key, value in values.items()}
 
 
 class Controls:

@@ -307,12 +307,7 @@ class Several(Control[list[str]]):  # type: ignore[type-var]
         )
 
 
-def reported(key: str) -> Any | None:
-    """Value of the widget `key`; None if Streamlit has forgotten it."""
-    return st.session_state.get(key)
-
-
 def selected(key: str, parameter: str) -> list[dict[str, Any]] | None:
     """Selected marks of the chart `key`; None if Streamlit has forgotten it."""
-    event = reported(key)
+    event = st.session_state.get(key)
     return None if event is None else list(event.get("selection", {}).get(parameter) or [])

@@ -16,7 +16,7 @@ from pages.kit.gemm.presets import PRESETS, SMALL, refusal
 from pages.kit.recipes import RECIPE_CONTROLS, draw_recipe, recipe_values
 from pages.kit.shared_controls import INPUT_TITLES, MATMUL, OWN, RECIPE, SEED, input_help
 from pages.kit.view import here
-from pages.kit.widgets import Choice, ChoiceStyle, Place, Text, Value, Whole, reported
+from pages.kit.widgets import Choice, ChoiceStyle, Place, Text, Value, Whole
 from pages.live_gemm.results import is_answer, recorded
 
 
@@ -121,7 +121,7 @@ def _draw_shape(controls: Controls, matmul: Matmul, place: Place) -> None:
 
 
 def _take_shape(controls: Controls, shapes: dict[str, dict[str, int]]) -> None:
-    if (shape := shapes.get(reported(_SHAPE) or "")) is not None:
+    if (shape := shapes.get(st.session_state.get(_SHAPE) or "")) is not None:
         controls.preset(**shape)
 
 

@@ -19,7 +19,7 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN, SEED
 from pages.kit.view import draw_notice, here
-from pages.kit.widgets import Place, Whole, reported
+from pages.kit.widgets import Place, Whole
 from pages.outliers.controls import (
     DATA,
     EVERY,
@@ -166,7 +166,7 @@ def _take_file() -> None:
     The browser sends no file before each replacement, so none means nothing.
     """
     st.session_state.pop(_PROBLEM, None)
-    file = reported(_UPLOAD)
+    file = st.session_state.get(_UPLOAD)
     if not isinstance(file, UploadedFile):  # none, or one that the server has forgotten
         return
     try:

@@ -8,7 +8,7 @@ from fp8core.scales import SCALE_RULES, Fit
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED, format_options, is_element
 from pages.kit.view import here
-from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole, reported
+from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
 
 SIZES = tuple(16 << i for i in range(7))
 
@@ -140,7 +140,7 @@ def draw_cases(controls: Controls) -> None:
     st.session_state[_CASE] = next(titles, None)
 
     def choose() -> None:
-        if title := reported(_CASE):
+        if title := st.session_state.get(_CASE):
             controls.preset(**CASES[title])
 
     here().control.segmented_control("A case", list(CASES), key=_CASE, on_change=choose)

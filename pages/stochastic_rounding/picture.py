@@ -39,7 +39,7 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shared_controls import SEED
 from pages.kit.view import draw_notice, here, stage
-from pages.kit.widgets import Place, reported
+from pages.kit.widgets import Place
 from pages.stochastic_rounding.charts.noise import blur_chart
 from pages.stochastic_rounding.coins import draw_coins, throws
 from pages.stochastic_rounding.controls import (
@@ -315,7 +315,7 @@ def _uploaded() -> None:
     file that it refuses itself, so our sentence names its file: it may stand beside the browser's own.
     """
     st.session_state.pop(_PROBLEM, None)
-    file = reported(_UPLOAD)
+    file = st.session_state.get(_UPLOAD)
     if not isinstance(file, UploadedFile):  # none, or a file that the server has forgotten
         return
     try:

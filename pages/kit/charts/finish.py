@@ -1,12 +1,13 @@
 """Series, panels and axes that charts share."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import altair as alt
 
 from pages.kit.charts.ink import Ink
 
+C = TypeVar("C", alt.LayerChart, alt.VConcatChart)
 _STAR = "M0,-1L.29,-.4L.95,-.31L.48,.15L.59,.81L0,.5L-.59,.81L-.48,.15L-.95,-.31L-.29,-.4Z"
 
 
@@ -35,7 +36,7 @@ def shape_range(count: int) -> list[str]:
     return [SHAPES[i % len(SHAPES)] for i in range(count)]
 
 
-def dressed(chart: alt.LayerChart, ink: Ink) -> alt.LayerChart:
+def dressed(chart: C, ink: Ink) -> C:
     return chart.configure_view(stroke=None).configure_axis(gridColor=ink.line, gridOpacity=0.35)
 
 
@@ -45,11 +46,7 @@ _NARROW = {"left": 0, "right": 0, "top": 5, "bottom": 5}
 
 
 def panels(charts: Sequence[alt.LayerChart], ink: Ink, spacing: int) -> alt.VConcatChart:
-    return (
-        alt.vconcat(*charts, spacing=spacing, padding=_NARROW)
-        .configure_view(stroke=None)
-        .configure_axis(gridColor=ink.line, gridOpacity=0.35)
-    )
+    return dressed(alt.vconcat(*charts, spacing=spacing, padding=_NARROW), ink)
 
 
 def panel_title(words: str, ink: Ink) -> alt.TitleParams:

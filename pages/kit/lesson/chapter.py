@@ -22,7 +22,7 @@ PLANS = "plans.toml"  # the one file there that is no chapter
 WORDS, SENTENCE = 80, 25  # the most words of a text and of a sentence
 FILE_NAME = re.compile(r"\d\d_([a-z][a-z0-9_]*)\.toml")
 _TYPED_FIGURE = re.compile(r"(?<![\w.{])\d[\d.,]*\s?(?:%|dB\b|TFLOP)")
-_MATH = re.compile(r"\$[^$]*\$")
+MATH = re.compile(r"\$[^$]*\$")
 _SENTENCE_ENDS = re.compile(r"(?<=[.?!;:])\s+|\n\s*\n|\n(?=[-*] )")
 _STEP_OF = re.compile(r"\.steps\[(\d+)\]\.?")
 
@@ -219,5 +219,5 @@ def _wordy(chapter: Chapter) -> Iterator[str]:
                 if (count := len(sentence.split())) > SENTENCE:
                     start = " ".join(sentence.split()[:6])
                     yield f"{place}: the sentence “{start} …” has {count} words, {SENTENCE} at most"
-            if figure := _TYPED_FIGURE.search(_MATH.sub("", text)):
+            if figure := _TYPED_FIGURE.search(MATH.sub("", text)):
                 yield f"{place}: the figure {figure[0]!r} is typed in; name a fact instead"

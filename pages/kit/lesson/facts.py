@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from kernels.paths import TOP
-from pages.kit.lesson.chapter import Fact, Step
+from pages.kit.lesson.chapter import MATH, Fact, Step
 from pages.kit.widgets import Control, Value
 
 
@@ -111,7 +111,6 @@ def _as_control(control: Control[Any], value: Value) -> Value:
 TRUTH = "truth"
 _FACT = re.compile(r"\{([a-z0-9_]+\.[a-z0-9_]+|truth)(?::([^{}]*))?\}")
 _BRACES = re.compile(r"\{[^{}]*\}")
-_MATH = re.compile(r"\$[^$]*\$")
 
 
 def names_in(text: str) -> list[str]:
@@ -119,7 +118,7 @@ def names_in(text: str) -> list[str]:
 
 
 def unknown_in(text: str) -> list[str]:
-    return _BRACES.findall(_MATH.sub("", _FACT.sub("", text)))
+    return _BRACES.findall(MATH.sub("", _FACT.sub("", text)))
 
 
 def filled(text: str, settings: Mapping[str, Value], truth: Fact | None = None) -> str:

@@ -6,7 +6,7 @@
 import streamlit as st
 
 from pages.kit import address
-from pages.kit.widgets import Place, reported
+from pages.kit.widgets import Place
 
 PARAMETER = "present"
 _STATE_KEY, _ADDRESS_KEY, _SWITCH_KEY = "_presents", "_present_told", "_present_switch"
@@ -44,7 +44,7 @@ def draw_switch(place: Place) -> None:
 
 def _switch() -> None:
     """Turn the mode on or off. An emptied session calls this without a click."""
-    if not reported(_SWITCH_KEY):
+    if not st.session_state.get(_SWITCH_KEY):
         return
     is_on = st.session_state[_STATE_KEY] = not st.session_state.get(_STATE_KEY, False)
     if is_on:

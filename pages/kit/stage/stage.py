@@ -25,8 +25,6 @@ from pages.kit.view import stage
 _HERE = Path(__file__).parent
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
-_COLORS = ("page", "panel", "text", "soft", "dot", "mid", "line", "hair", "scale", "win", "sub", "lost",
-           "lost_area", "m", "n", "k", "gold")  # fmt: skip
 HTML = '<div class="stage"></div>'
 _MOUNT = """
 const mounted = new WeakMap();
@@ -81,8 +79,9 @@ def bundle(module: Path) -> str:
 
 def colors() -> str:
     pairs = (
-        f"--{name.replace('_', '-')}: light-dark({getattr(LIGHT, name)}, {getattr(DARK, name)});"
-        for name in _COLORS
+        f"--{name.replace('_', '-')}: light-dark({color}, {getattr(DARK, name)});"
+        for name, color in vars(LIGHT).items()
+        if isinstance(color, str)
     )
     ramp = (
         f"--ramp-{i}: light-dark({', '.join(shades)});"

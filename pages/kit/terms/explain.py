@@ -15,6 +15,7 @@ from typing import Any
 import streamlit as st
 
 from kernels.paths import TOP
+from pages.kit.controls import link_params
 from pages.kit.view import here
 
 GLOSSARY = TOP / "assets/glossary.toml"
@@ -31,7 +32,7 @@ class Term:
     term: str
     says: str
     page: str
-    controls: Mapping[str, object]
+    controls: Mapping[str, Any]
     source: str
     names: Sequence[str] = ()
     in_text: bool = True
@@ -47,13 +48,7 @@ class Term:
 
     @property
     def params(self) -> dict[str, str]:
-        return {key: _text(value) for key, value in self.controls.items()}
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        return link_params(**self.controls)
 
 
 @lru_cache(maxsize=1)
