@@ -12,6 +12,7 @@ from typing import Any
 import altair as alt
 
 from fp8core.accumulators.error_over_k import SumError, promotions_per_flop
+from pages.kit.charts.curves import Series, curves
 from pages.kit.charts.finish import SHAPES, dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import spread
@@ -50,7 +51,7 @@ def curves_chart(
     ink: Ink,
     device: tuple[str, Sequence[SumError]] | None = None,
 ) -> Filled:
-    """Errors `field` (RMS or BIAS) over K; `measured` has a device's name and its errors."""
+    """Errors `field` (RMS or BIAS) over K; `device` has a device's name and its errors."""
     points = [
         (curve.label, curve.evidence, error.k, getattr(error, field))
         for curve in reversed(curves)  # the last line lies on top
@@ -256,21 +257,16 @@ def _prices(ink: Ink) -> alt.LayerChart:
             axis=alt.Axis(values=several("intervals", [32.0]), labelExpr=text("never", "1"), grid=False),
         ),
         y=_error_axis(RMS),
-        color=alt.Color("numbers:N", scale=alt.Scale(domain=kinds, range=[ink.text, ink.mid]), legend=None),
     )
-    shapes = alt.Scale(domain=kinds, range=["circle", "square"])
-    points = base.mark_point(size=110, filled=True, opacity=1).encode(
-        shape=alt.Shape("numbers:N", scale=shapes, legend=None),
-        tooltip=[
-            alt.Tooltip("numbers:N", title="numbers"),
-            alt.Tooltip("label:N", title="promoted after"),
-            alt.Tooltip("error:Q", title="rms error", format=".3~%"),
-            alt.Tooltip("additions:Q", title="additions in 1000 FLOP", format=".3~g"),
-        ],
-    )
+    series = Series(names=kinds, colors=[ink.text, ink.mid], shapes=["circle", "square"], field="numbers")
+    tooltip = [
+        alt.Tooltip("numbers:N", title="numbers"),
+        alt.Tooltip("label:N", title="promoted after"),
+        alt.Tooltip("error:Q", title="rms error", format=".3~%"),
+        alt.Tooltip("additions:Q", title="additions in 1000 FLOP", format=".3~g"),
+    ]
     names = base.transform_filter("datum.is_last").mark_text(
-        align="right", dx=-14, dy=-14, fontSize=15, fontWeight="bold", aria=False
+        align="right", dx=-14, dy=-14, fontSize=15, fontWeight="bold", color=ink.text, aria=False
     )
-    lines = base.mark_line(strokeWidth=2.5, aria=False)
-    words = names.encode(text="numbers:N", color=alt.value(ink.text))
-    return dressed(alt.layer(lines, points, words, height=number("height", 500)), ink)
+    layers = [*curves(base, series, tooltip, size=110), names.encode(text="numbers:N")]
+    return dressed(alt.layer(*layers, height=number("height", 500)), ink)

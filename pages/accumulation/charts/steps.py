@@ -35,32 +35,17 @@ LARGEST_START = 16  # the largest exponent of what c starts with
 _SIGNIFICAND = 53
 
 
-@dataclass(frozen=True)
-class Bits:
-    """Numbers in binary, all arrays of one shape: |x| = digits · 2**lowest.
+def top_bits(x: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Exponents of the highest ones of |x| in binary; 0 for a zero."""
+    return np.where(x == 0, 0, np.frexp(np.abs(x))[1] - 1)
 
-    `top` and `bottom` are the exponents of the highest and the lowest one, and 0 for a zero.
-    """
 
-    digits: NDArray[np.int64]
-    lowest: NDArray[np.int64]
-    top: NDArray[np.int64]
-    bottom: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, x: NDArray[np.float64]) -> "Bits":
-        fraction, exponent = np.frexp(np.abs(x))
-        digits = np.ldexp(fraction, _SIGNIFICAND).astype(np.int64)
-        lowest = exponent.astype(np.int64) - _SIGNIFICAND
-        last = np.frexp((digits & -digits).astype(np.float64))[1] - 1
-        return cls(digits, lowest, np.where(x == 0, 0, exponent - 1), np.where(x == 0, 0, lowest + last))
-
-    def ones(self, exponents: range) -> tuple[NDArray[np.int64], ...]:
-        """Indices into the numbers and, last, exponents of the ones among `exponents`."""
-        places = np.array(exponents) - self.lowest[..., None]
-        is_within = (places >= 0) & (places < _SIGNIFICAND)
-        *where, which = np.nonzero(is_within & (self.digits[..., None] >> np.where(is_within, places, 0) & 1))
-        return (*where, which + exponents.start)
+def bottom_bits(x: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Exponents of the lowest ones of |x| in binary; 0 for a zero."""
+    fraction, exponent = np.frexp(np.abs(x))
+    digits = np.ldexp(fraction, _SIGNIFICAND).astype(np.int64)
+    lowest = np.frexp((digits & -digits).astype(np.float64))[1] - 1
+    return np.where(x == 0, 0, exponent - _SIGNIFICAND + lowest)
 
 
 @dataclass(frozen=True)
@@ -85,10 +70,6 @@ class StepScene:
     def after_cut(self) -> NDArray[np.float64]:
         return np.stack([step.kept for step in self.steps])
 
-    @cached_property
-    def bits(self) -> Bits:
-        return Bits.of(self.terms)
-
     @property
     def products(self) -> int:
         return len(self.steps[0].places)
@@ -102,7 +83,7 @@ class StepScene:
     def low(self) -> int:
         steps = self.plain or self.steps
         terms = np.concatenate([step.terms for step in steps])
-        bottoms, cuts = Bits.of(terms[terms != 0]).bottom, min(step.cut for step in steps) - 2
+        bottoms, cuts = bottom_bits(terms[terms != 0]), min(step.cut for step in steps) - 2
         return max(min(int(bottoms.min(initial=self.high)), cuts), self.high - MOST_BITS)
 
     @property
@@ -151,7 +132,7 @@ class StepScene:
 
 def highest(steps: Sequence[TracedStep]) -> int:
     terms = np.concatenate([step.terms for step in steps])
-    return max([*Bits.of(terms[terms != 0]).top.tolist(), *(step.largest for step in steps)])
+    return max([*top_bits(terms[terms != 0]).tolist(), *(step.largest for step in steps)])
 
 
 def pull_columns(scene: StepScene) -> Columns:
@@ -174,15 +155,15 @@ def pull_columns(scene: StepScene) -> Columns:
 
 
 def _top(step: TracedStep) -> int:
-    return int(Bits.of(step.terms[-1:]).top[0])
+    return int(top_bits(step.terms[-1:])[0])
 
 
 def term_columns(scene: StepScene) -> Columns:
     """One row a term of a step: the span of its bits, and its parts at the cut."""
-    terms, after_cut, bits = scene.terms, scene.after_cut, scene.bits
+    terms, after_cut = scene.terms, scene.after_cut
     cut = np.array([[step.cut] for step in scene.steps])
-    low = np.where(terms == 0, scene.low, np.maximum(bits.bottom, scene.low))
-    top = np.where(terms == 0, scene.low, np.maximum(bits.top + 1, scene.low))
+    low = np.where(terms == 0, scene.low, np.maximum(bottom_bits(terms), scene.low))
+    top = np.where(terms == 0, scene.low, np.maximum(top_bits(terms) + 1, scene.low))
     lost = terms - after_cut
     share = np.divide(np.abs(lost), np.abs(terms), out=np.zeros_like(terms), where=terms != 0)
     every = max(1, -(-scene.products // LABELS))
@@ -212,7 +193,10 @@ def term_columns(scene: StepScene) -> Columns:
 
 def one_columns(scene: StepScene) -> Columns:
     """One row a one among the bits."""
-    step, column, exponent = scene.bits.ones(range(scene.low, scene.high))
+    exponents = np.arange(scene.low, scene.high)
+    is_one = np.floor(np.abs(scene.terms)[..., None] / 2.0**exponents) % 2
+    step, column, place = np.nonzero(is_one)
+    exponent = exponents[place]
     cut = np.array([step.cut for step in scene.steps])
     return {
         "step": (step + 1).astype(np.int16),
