@@ -1,7 +1,6 @@
 """The controls of the page "Benchmarks"."""
 
 from collections.abc import Sequence
-from enum import Enum
 
 from fp8core.linear import LayerShape
 from fp8core.recipes import Family
@@ -17,13 +16,9 @@ ANY, NO_GPU = "any", "none"
 _FEW = max(layer.tokens for layer in SKINNY)
 
 
-class Size(Enum):
-    LARGE = "large"
-    SKINNY = "skinny"
-
-    @classmethod
-    def of(cls, mnk: tuple[int, int, int]) -> "Size":
-        return cls.SKINNY if min(mnk) <= _FEW else cls.LARGE
+def size_of(mnk: tuple[int, int, int]) -> str:
+    """The value of SIZE for a GEMM."""
+    return "skinny" if min(mnk) <= _FEW else "large"
 
 
 def family_key(family: Family) -> str:
@@ -60,8 +55,8 @@ CACHE = Choice(
 SIZE = Choice(
     key="bench_size",
     label="Shapes",
-    options={Size.LARGE.value: "Large", Size.SKINNY.value: "Few tokens"},
-    default=Size.LARGE.value,
+    options={"large": "Large", "skinny": "Few tokens"},
+    default="large",
     help=f"**Few tokens**: one of M, N and K is at most {_FEW}, as in decoding and in fine-grained experts.",
 )
 SHAPE = Choice(

@@ -10,7 +10,7 @@ from kernels.measure.records import quoted, slug
 from kernels.measure.rows import Peer
 from pages.benchmarks import data
 from pages.benchmarks.charts.rows import NO_OP, Dot, Group, Other, ratios_chart
-from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES, SIZE, Size
+from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES, SIZE, size_of
 from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.controls import Controls
 from pages.kit.gemm.presets import refusal
@@ -22,9 +22,9 @@ from pages.kit.view import draw_notice, here, stage
 
 def show(controls: Controls, gpu: str) -> None:
     matmul = controls.draw(MATMUL, here().control)
-    size, l2 = Size(controls.draw(SIZE)), Cache(controls.draw(CACHE))
+    size, l2 = controls.draw(SIZE), Cache(controls.draw(CACHE))
     results = data.of_family(data.results(gpu, is_any_here=True), controls.draw(FAMILY))
-    gemms = [r for r in results if is_of(r, matmul, size, l2)]
+    gemms = [r for r in results if is_of(r.row.job, matmul, size, l2)]
     if every := groups(gemms, gpu):
         draw_notice(notice(every))
         means = "; ".join(
@@ -75,9 +75,8 @@ def quoted_sentence(every: Sequence[Group]) -> str:
 _quoted = cache(quoted)
 
 
-def is_of(result: Result, matmul: str, size: Size, cache: Cache) -> bool:
-    job = result.row.job
-    return (job.matmul, Size.of(job.mnk), job.cache) == (matmul, size, cache)
+def is_of(job: GemmJob, matmul: str, size: str, cache: Cache) -> bool:
+    return (job.matmul, size_of(job.mnk), job.cache) == (matmul, size, cache)
 
 
 def groups(results: Sequence[Result], gpu: str) -> list[Group]:

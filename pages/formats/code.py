@@ -229,11 +229,8 @@ def _center(current: Current) -> int:
 
 
 def _is_inside(current: Current, center: int) -> bool:
-    codes = charts.neighbors(current.format, center)
-    ends = {codes[0]: False, codes[-1]: True}
-    if current.code not in codes:
-        return False
-    return current.code not in ends or step(current.format, current.code, up=ends[current.code]) is None
+    format_, code, codes = current.format, current.code, charts.neighbors(current.format, center)
+    return code in codes[1:-1] or (code in codes and step(format_, code, up=code == codes[-1]) is None)
 
 
 def _line(controls: Controls, current: Current, place: Place) -> None:

@@ -9,7 +9,7 @@ import altair as alt
 from pages.benchmarks.charts.points import Words, tooltip, word_columns
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.named_rows import COLOR, SHAPE, across, columns, names, row_axis
+from pages.kit.charts.named_rows import COLOR, SHAPE, Rows, across, columns, names, row_axis
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
@@ -262,8 +262,6 @@ def _words(ink: Ink) -> alt.LayerChart:
     )
 
 
-_STEP, _AROUND_BARS, _THICKEST = 76, 80, 32.0
-_LETTERS = 9  # pixels from a bar up to the middle of its name on a narrow page
 _TIME = "time, bf16 = 1"
 
 
@@ -298,15 +296,12 @@ def cost_chart(costs: Sequence[Cost], room: float, ink: Ink) -> Filled:
         "matmul": [f"{cost.matmul:.2f}" for cost in costs],
         "quantize": ["" if cost.quantize is None else f"+ {cost.quantize:.2f}" for cost in costs],
     }
-    height = min(room, len(costs) * _STEP + _AROUND_BARS)
-    thick = min(_THICKEST, 0.45 * (height - _AROUND_BARS) / len(costs))
+    rows = Rows(len(costs), room, around=80)
     return _costs(ink).filled(
         {"bars": by_column(bars) | word_columns(words), "ends": ends},
-        lines=[len(costs) - 0.4, -0.65],
         times=[0.0, max(1.0, *(cost.whole for cost in costs))],
-        height=height,
-        bar=thick,
-        above=-thick / 2 - _LETTERS,
+        bar=rows.thick,
+        **rows.holes(),
     )
 
 

@@ -55,9 +55,7 @@ def reach_chart(panels: Sequence[Panel], side: int, room: int, ink: Ink) -> Fill
     return _reach(ink).filled(
         {
             BLOCKS: by_column([block | {"x2": block["x"] + 1, "y2": block["y"] + 1} for block in blocks]),
-            REACHES: {
-                field: [reach[field] for reach in reaches] for field in ("x", "x2", "y", "y2", "waits")
-            },
+            REACHES: by_column(reaches),
             CODES: by_column(codes),
             WORDS: by_column(words),
         },

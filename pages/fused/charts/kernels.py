@@ -102,15 +102,11 @@ def lanes_chart(lanes: Sequence[Lane], room: float, ink: Ink) -> Filled:
         | {field: getattr(lane, field) for field in ("name", "note", "speed", "time", "share")}
         for y, lane in enumerate(lanes)
     ]
-    turns = [(y, lane.backward) for y, lane in enumerate(lanes) if lane.backward is not None]
+    turns = [{"y": y, "at": lane.backward} for y, lane in enumerate(lanes) if lane.backward is not None]
     height = min(room, _AROUND + _MOST * len(lanes))
     bar = min(_THICKEST, 0.52 * (height - _AROUND) / len(lanes))
     return _lanes(ink).filled(
-        {
-            KERNELS: by_column(kernels),
-            TRACKS: by_column(tracks),
-            TURNS: {"y": [y for y, _ in turns], "at": [at for _, at in turns]},
-        },
+        {KERNELS: by_column(kernels), TRACKS: by_column(tracks), TURNS: by_column(turns)},
         lines=[len(lanes) - 0.45, -0.6],
         across=[0.0, _ROOM * max(lane.end for lane in lanes)],
         height=height,

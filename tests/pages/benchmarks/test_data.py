@@ -8,7 +8,7 @@ from fp8core.linear import MATMULS
 from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import Cache, Into
 from pages.benchmarks import data as benchmarks_data
-from pages.benchmarks.controls import SHAPES, Size
+from pages.benchmarks.controls import SHAPES, size_of
 from pages.benchmarks.cost import is_plain
 from pages.kit.gemm.results import Origin, Result
 from tests.pages.benchmarks.page import JOB
@@ -48,6 +48,6 @@ def test_a_turn_that_is_timed_late_says_so():
 
 @pytest.mark.parametrize("matmul", MATMULS.values(), ids=lambda matmul: matmul.name)
 def test_the_skinny_shapes_have_few_tokens_whichever_dim_they_are(matmul):
-    sizes = {key: Size.of(tuple(preset.mnk(matmul).values())) for key, preset in SHAPES.items()}
-    skinny = {key for key, size in sizes.items() if size is Size.SKINNY}
+    sizes = {key: size_of(tuple(preset.mnk(matmul).values())) for key, preset in SHAPES.items()}
+    skinny = {key for key, size in sizes.items() if size == "skinny"}
     assert skinny == {f"layer_{tokens}" for tokens in (16, 32, 64, 128, 256)}
