@@ -46,14 +46,6 @@ def test_an_elements_bits_are_the_byte_at_its_place(shape) -> None:
             assert bits[m, i] == word >> 8 * (i % 4) & 0xFF
 
 
-def test_bits_are_even_and_differ_by_seed() -> None:
-    bits = random_bits((256, 1024), 7)
-    counts = np.bincount(bits.ravel(), minlength=256)
-    mean = bits.size / 256
-    assert np.sum((counts - mean) ** 2 / mean) < 255 + 5 * np.sqrt(2 * 255)  # chi-square, five sigma
-    assert np.mean(bits == random_bits((256, 1024), 8)) < 2 / 256
-
-
 by_bits = pytest.mark.parametrize("bits", PACKED_BITS)
 
 
@@ -75,9 +67,3 @@ def test_rows_of_random_shapes_lie_as_one_number_each_and_come_back(bits) -> Non
         assert packed.shape == (*shape[:-1], packed_bytes(shape[-1], bits))
         assert packed.tobytes() == b"".join(one_number(row, bits) for row in rows)
         np.testing.assert_array_equal(unpack(packed, bits, shape[-1]), codes)
-
-
-def test_the_order_by_hand() -> None:
-    assert pack([0xA, 0x3, 0xF], 4).tolist() == [0x3A, 0x0F]
-    assert pack([0b000001, 0b000010, 0b000011, 0b100000], 6).tolist() == [0b10000001, 0b00110000, 0b10000000]
-    assert pack([0x80, 7], 8).tolist() == [0x80, 7]

@@ -62,12 +62,6 @@ def test_amax_and_expand_agree_with_a_loop_over_tiles(shape, tile) -> None:
         assert (expanded[part] == amax[t.row, t.column]).all()
 
 
-def test_amax_of_a_tile_with_nan_is_nan() -> None:
-    x = np.ones((2, 4), np.float32)
-    x[0, 1] = np.nan
-    np.testing.assert_array_equal(TileGrid.over((2, 4), (1, 2)).amax(x), [[np.nan, 1], [1, 1]])
-
-
 def test_stretches_cut_at_every_boundary_of_either_operand() -> None:
     assert stretches(10, 4, 6) == (range(4), range(4, 6), range(6, 8), range(8, 10))
     assert stretches(10, WHOLE, WHOLE) == (range(10),)
