@@ -1,17 +1,18 @@
-"""Contract: the shipped picture is what its generator draws; nearest hides its word, noise shows it."""
+"""Contract: rounded to black and white, nearest hides the picture's word, and noise shows it."""
 
 import numpy as np
 from PIL import Image
 
-from fp8core.experiments.pictures import Levels, blur, round_nearest, round_noisy, to_bytes, to_light
+from fp8core.experiments.pictures import Levels, blur, round_nearest, round_noisy, to_light
 from fp8core.stochastic import MAX_RANDOM_BITS
-from tests.assets.mystery_scene import PATH, SIZE, light
+from kernels.paths import TOP
 
+SIZE = 224
 BLACK_AND_WHITE = Levels(2)
 
 
 def shipped() -> np.ndarray:
-    return np.asarray(Image.open(PATH))
+    return np.asarray(Image.open(TOP / "assets/mystery.png"))
 
 
 def in_word() -> np.ndarray:
@@ -25,11 +26,6 @@ def in_word() -> np.ndarray:
 def beside_word() -> np.ndarray:
     """As much wall, left of the Y."""
     return np.roll(in_word(), -round(0.38 * SIZE), axis=1)
-
-
-def test_the_shipped_picture_is_what_the_generator_draws():
-    assert shipped().dtype == np.uint8
-    assert np.abs(shipped().astype(int) - to_bytes(light()).astype(int)).max() <= 1
 
 
 def test_to_nearest_the_word_is_as_black_as_the_wall_and_hardly_anything_is_white():
