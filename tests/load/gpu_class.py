@@ -1,8 +1,7 @@
-"""A class on this host's GPUs: python -m tests.load.gpu_class --seed 1 --sessions 30 --heavy
+"""A class on this host's GPUs: python -m tests.load.gpu_class --seed 1 --sessions 30
 
 Sessions press Run at once, with recipes, matmuls and shapes drawn at random, straight at the queue. Prints
-the times to the first and to the careful answers as JSON. With --heavy, one more session runs the heaviest
-job that is allowed, again and again.
+the times to the first and to the careful answers as JSON.
 """
 
 import argparse
@@ -12,21 +11,21 @@ import random
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.cores import processes_beside_app
 from kernels.measure.jobs import Allowance, GemmJob
 from kernels.precompile import precompile
-from kernels.worker.jobs import Done, Failed, Final, Running, Stopped, Ticket, Waiting
+from kernels.worker.jobs import Done, Failed, Running, Stopped, Ticket, Waiting
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.worker import launchers, visible_gpus
 from pages.kit.gemm.presets import PRESETS, offered
 
 TICK_S = 0.02
 ODD = ((1000, 3000, 5000), (4097, 4096, 4096), (777, 8192, 2048), (64, 14336, 4096), (5120, 5120, 5120))
-HEAVIEST = {"recipe": "mxfp8", "matmul": "fprop"}
+ODD_SHARE = 0.3
 
 
 @dataclass
@@ -59,25 +58,19 @@ class Reader:
             self.trouble = state.reason
 
 
-def jobs(count: int, seed: int, *, odd: float = 0.3) -> list[GemmJob]:
+def jobs(count: int, seed: int) -> list[GemmJob]:
     """Jobs as a class would ask for them: mostly what the buttons offer, some of odd shapes or seeds."""
     rng = random.Random(seed)
     drawn_jobs = []
     for _ in range(count):
         matmul = MATMULS[rng.choice([*MATMULS])]
         shape = rng.choice(PRESETS).mnk(matmul)
-        if rng.random() < odd:
+        if rng.random() < ODD_SHARE:
             mnk = rng.choice([*ODD, tuple(rng.randint(1, 6000) for _ in "mnk")])
             shape = dict(zip("mnk", mnk, strict=True))
         number = 0 if rng.random() < 0.7 else rng.randint(1, 99)
         drawn_jobs.append(GemmJob(recipe=rng.choice([*RECIPES]), matmul=matmul.name, seed=number, **shape))
     return drawn_jobs
-
-
-def heaviest(allowance: Allowance) -> GemmJob:
-    """The largest cube that is allowed."""
-    sides = (GemmJob(**HEAVIEST, m=side, n=side, k=side) for side in range(65536, 0, -512))
-    return next(job for job in sides if allowance.refusal(job) is None)
 
 
 def spread(times: Sequence[float | None]) -> dict[str, float | int | None]:
@@ -92,62 +85,36 @@ def spread(times: Sequence[float | None]) -> dict[str, float | int | None]:
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     """Hold the class, and say how long everybody waited."""
-    gpus, allowance = visible_gpus(os.environ), Allowance.of(os.environ)
+    gpus = visible_gpus(os.environ)
     ends = time.monotonic() + options.seconds
-    pool = precompile(offered(), processes_beside_app(len(gpus))) if gpus and not options.no_pool else None
     queue = WorkerQueue(
         launchers(gpus),
-        allowance=allowance,
-        precompile=pool,
+        allowance=Allowance.of(os.environ),
+        precompile=precompile(offered(), processes_beside_app(len(gpus))) if gpus else None,
         is_eager=bool(gpus),
     )
-    try:
+
+    def answered(asked: dict[str, GemmJob]) -> list[Reader]:
         began = time.monotonic()
-        start = Reader(queue.submit(GemmJob(**HEAVIEST, m=64, n=64, k=64), "teacher"), began)
-        while not start.has_ended and time.monotonic() < ends:
-            start.look(queue)
-            time.sleep(TICK_S)
-        time.sleep(max(0.0, began + options.warm_s - time.monotonic()))
-        heavy, hard = None, heaviest(allowance)
-        if options.heavy:
-            heavy = queue.submit(hard, "heavy")
-            time.sleep(1.0)
-        asked = time.monotonic()
-        readers = [
-            Reader(queue.submit(job, f"session {number}"), asked)
-            for number, job in enumerate(jobs(options.sessions, options.seed, odd=options.odd))
-        ]
-        heavy_runs = 0
-        while time.monotonic() < ends:
+        readers = [Reader(queue.submit(job, session), began) for session, job in asked.items()]
+        while not all(reader.has_ended for reader in readers) and time.monotonic() < ends:
             for reader in readers:
                 reader.look(queue)
-            if heavy is not None and isinstance(queue.state(heavy), Final):
-                heavy_runs += 1
-                hard = replace(hard, seed=heavy_runs)
-                heavy = queue.submit(hard, "heavy")
-            if all(reader.has_ended for reader in readers):
-                break
             time.sleep(TICK_S)
+        return readers
+
+    try:
+        (start,) = answered({"teacher": GemmJob(recipe="mxfp8", matmul="fprop", m=64, n=64, k=64)})
+        drawn = jobs(options.sessions, options.seed)
+        readers = answered({f"session {number}": job for number, job in enumerate(drawn)})
         return {
             "gpus": list(queue.devices) or ["none"],
             "sessions": options.sessions,
             "seed": options.seed,
-            "heavy": hard.size if options.heavy else None,
-            "heavy_runs": heavy_runs,
             "start_s": start.careful_s and round(start.careful_s, 2),
             "first": spread([reader.first_s for reader in readers]),
             "careful": spread([reader.careful_s for reader in readers]),
             "troubles": sorted({reader.trouble for reader in readers if reader.trouble}),
-            "readers": [
-                {
-                    "job": f"{reader.ticket.job.title}, seed {reader.ticket.job.seed}",
-                    "first_s": reader.first_s and round(reader.first_s, 2),
-                    "careful_s": reader.careful_s and round(reader.careful_s, 2),
-                }
-                for reader in sorted(readers, key=lambda reader: reader.first_s or options.seconds)
-            ]
-            if options.all
-            else [],
         }
     finally:
         queue.close()
@@ -157,14 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.load.gpu_class")
     parser.add_argument("--seed", type=int, default=0, help="of the jobs that are drawn")
     parser.add_argument("--sessions", type=int, default=30)
-    parser.add_argument("--odd", type=float, default=0.3, help="the share of shapes that no button offers")
-    parser.add_argument("--heavy", action="store_true", help="one more session runs the heaviest allowed job")
-    parser.add_argument(
-        "--warm-s", type=float, default=0.0, help="idle time before the class, spent getting ready"
-    )
-    parser.add_argument("--no-pool", action="store_true", help="no processes that compile ahead")
     parser.add_argument("--seconds", type=float, default=85.0, help="the end, whatever is still missing")
-    parser.add_argument("--all", action="store_true", help="list every reader's times")
     sys.stdout.write(json.dumps(run(parser.parse_args(arguments)), indent=1) + "\n")
     return 0
 

@@ -10,7 +10,6 @@ from tests.load.faults import (
     Class,
     Outcome,
     complaints,
-    kill_the_server,
     nothing,
     settle,
     suffer,
@@ -28,7 +27,7 @@ async def all_at_once(class_: Class, times: int) -> None:
 
 
 @exhaustive
-def test_faults_stay_small_and_a_killed_server_leaves_no_process_behind():
+def test_faults_stay_small():
     with serving(*OPTIONS, module="tests.load.stand_in_server") as server:
         class_ = Class(server, students=2, draw=random.Random(1))
 
@@ -45,7 +44,6 @@ def test_faults_stay_small_and_a_killed_server_leaves_no_process_behind():
         assert after.left.descriptors <= before.left.descriptors
         assert after.left.processes <= before.left.processes
         assert after.left.rss_mb - before.left.rss_mb < GROWTH_MB
-        assert kill_the_server(class_) == []
 
 
 def test_a_fault_that_others_notice_is_a_complaint():

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -40,33 +41,36 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
-    """bench(*arguments, workers=1, limits=LIMITS, closed=()): a queue of stand-ins started with these
-    arguments; gates in `closed` hold them.
-    """
-    made: list[Bench] = []
+def queue_of() -> Iterator[Callable[..., Bench]]:
+    """queue_of(*launchers, limits=LIMITS): a queue of their workers. Each makes its n-th worker of n."""
+    benches: list[Bench] = []
 
-    def make(
-        *arguments: str,
-        workers: int = 1,
-        limits: Limits = LIMITS,
-        closed: Collection[Gate] = (),
-        **more,
-    ) -> Bench:
+    def make(*launchers: Callable[[int], WorkerProcess], gates: Gates | None = None, **options) -> Bench:
         started: list[WorkerProcess] = []
-        gates = Gates(tmp_path / f"gates {len(made)}", closed)
 
-        def launch() -> WorkerProcess:
-            process = stand_in_process(*arguments, gates.argument)
-            started.append(process)
-            return process
+        def launch(launcher: Callable[[int], WorkerProcess]) -> WorkerProcess:
+            started.append(launcher(len(started)))
+            return started[-1]
 
-        queue = WorkerQueue([launch] * workers, limits=limits, **more)
-        made.append(Bench(queue, started, gates))
-        return made[-1]
+        queue = WorkerQueue([partial(launch, each) for each in launchers], **{"limits": LIMITS} | options)
+        benches.append(Bench(queue, started, gates))
+        return benches[-1]
 
     yield make
-    for one in made:
+    for one in benches:
         one.queue.close()
         for process in one.started:
             process.kill()
+
+
+@pytest.fixture
+def bench(queue_of, tmp_path: Path) -> Callable[..., Bench]:
+    """bench(*arguments, closed=(), limits=LIMITS): a queue of a stand-in started with these arguments; gates
+    in `closed` hold it.
+    """
+
+    def make(*arguments: str, closed: Collection[Gate] = (), **options) -> Bench:
+        gates = Gates(tmp_path / "gates", closed)
+        return queue_of(lambda _: stand_in_process(*arguments, gates.argument), gates=gates, **options)
+
+    return make

@@ -40,10 +40,8 @@ class Act(IntEnum):
     FLOOD = 4
     GARBAGE = 5
     OUT_OF_MEMORY = 6
-    PRINT = 7
     RAISE = 8
     SLOW = 9
-    REFUSE = 10
     POLL_STOPPED = 11
     NOT_A_NUMBER = 12
     TWO_ANSWERS = 13
@@ -194,10 +192,6 @@ def measure(of: Job, *, progress, stopped, so_far: Result | None = None) -> Resu
             time.sleep(600)
         case Act.OUT_OF_MEMORY:
             raise MemoryError
-        case Act.PRINT:
-            print("a job that prints")  # noqa: T201
-            os.system("echo and its child")
-            sys.stdout.flush()
         case Act.RAISE:
             raise RuntimeError("CUDA error: an illegal memory access was encountered")
         case Act.SLOW:
@@ -213,8 +207,6 @@ def measure(of: Job, *, progress, stopped, so_far: Result | None = None) -> Resu
             return replace(row(of), kernel=RESUMED if so_far else row(of).kernel)
         case Act.HELD:
             held(Gate.JOB, lambda: progress(HELD_AT, "multiplying") or stopped())
-        case Act.REFUSE:
-            raise ValueError("the stand-in refuses this job")
         case Act.POLL_STOPPED:
             while not stopped():
                 time.sleep(0.01)

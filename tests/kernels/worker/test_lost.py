@@ -5,14 +5,13 @@ The workers here are a few lines of shell, which start in no time.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from kernels.worker.cluster.hosts import ENDED, HOW, FarWorker
-from kernels.worker.jobs import Failed, Waiting
-from kernels.worker.queue import WorkerQueue
+from kernels.worker.jobs import Failed, Ticket, Waiting
 from kernels.worker.worker import Lost, WorkerProcess
 from tests.kernels.worker.conftest import LIMITS, Bench
 from tests.kernels.worker.shells import BEGIN, GOOD, HANG, READY, REFUSE, TAKE
@@ -50,27 +49,16 @@ BREAK_OFF = {
 
 
 @pytest.fixture
-def shells() -> Iterator[Callable[..., Bench]]:
-    """shells(*scripts, begin_s=LONG_S): a queue whose workers are these in turn, and the last ever after."""
-    made: list[Bench] = []
+def shells(queue_of) -> Callable[..., Bench]:
+    """shells(*scripts): a queue whose workers are these in turn, and the last ever after."""
+    limits = replace(LIMITS, start_s=LONG_S, begin_s=LONG_S, job_s=LONG_S)
 
-    def make(*scripts: str, begin_s: float = LONG_S) -> Bench:
-        started: list[WorkerProcess] = []
+    def make(*scripts: str) -> Bench:
+        return queue_of(
+            lambda place: WorkerProcess(["sh", "-c", scripts[min(place, len(scripts) - 1)]]), limits=limits
+        )
 
-        def launch() -> WorkerProcess:
-            script = scripts[min(len(started), len(scripts) - 1)]
-            started.append(WorkerProcess(["sh", "-c", script]))
-            return started[-1]
-
-        limits = replace(LIMITS, start_s=LONG_S, begin_s=begin_s, job_s=LONG_S)
-        made.append(Bench(WorkerQueue([launch], limits=limits), started))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.queue.close()
-        for process in one.started:
-            process.kill()
+    return make
 
 
 def ends_at_once(bench: Bench, m: int = 64) -> Failed:
@@ -121,50 +109,30 @@ LOST_BEFORE = f"{READY}; {TAKE}; {GONE}"
 
 
 @pytest.fixture
-def hosts():
-    """hosts(*scripts): a queue with a remote worker a script; each supervisor starts its own again."""
-    made = []
+def lost_first(queue_of):
+    """lost_first(script): a queue whose first host was lost with a job that waits now, and its ticket."""
 
-    def make(*scripts):
-        started = []
+    def make(script: str) -> tuple[Bench, Ticket]:
+        b = queue_of(lambda _: FarWorker(["sh", "-c", script]))
+        ticket = b.queue.submit(job(Act.FINE), "s")
+        b.wait(ticket, lambda state: b.started and not b.started[0].is_alive and isinstance(state, Waiting))
+        return b, ticket
 
-        def launcher(script):
-            def launch():
-                started.append(FarWorker(["sh", "-c", script]))
-                return started[-1]
-
-            return launch
-
-        made.append(Bench(WorkerQueue([launcher(script) for script in scripts], limits=LIMITS), started))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.queue.close()
-        for process in one.started:
-            process.kill()
-
-
-def lost_first(hosts, script):
-    """A queue whose first host was lost with a job that waits now, and the ticket of that job."""
-    b = hosts(script)
-    ticket = b.queue.submit(job(Act.FINE), "s")
-    b.wait(ticket, lambda state: b.started and not b.started[0].is_alive and isinstance(state, Waiting))
-    return b, ticket
+    return make
 
 
 @pytest.mark.parametrize(
     "script", [LOST_BEFORE, LOST_IN_THE_MIDDLE], ids=["before it began", "in the middle"]
 )
-def test_a_job_of_a_lost_host_goes_to_the_next_one(hosts, script):
-    b, ticket = lost_first(hosts, script)
+def test_a_job_of_a_lost_host_goes_to_the_next_one(lost_first, script):
+    b, ticket = lost_first(script)
     b.queue.add(lambda: FarWorker(["sh", "-c", GOOD]))
     assert b.wait(ticket) == FAR
     assert len(b.started) == 1
 
 
-def test_a_job_that_loses_two_hosts_ends_with_a_sentence(hosts):
-    b, ticket = lost_first(hosts, LOST_IN_THE_MIDDLE)
+def test_a_job_that_loses_two_hosts_ends_with_a_sentence(lost_first):
+    b, ticket = lost_first(LOST_IN_THE_MIDDLE)
     b.queue.add(lambda: FarWorker(["sh", "-c", LOST_IN_THE_MIDDLE]))
     assert b.wait(ticket) == Failed(
         "Two hosts were lost in the middle of this job. The last worker was lost: host b does not answer."
