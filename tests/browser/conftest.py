@@ -19,9 +19,11 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
+from playwright.sync_api import Page, sync_playwright
 
-from tests.browser.anatomy import OBSERVE_SHIFTS
+from tests.browser.anatomy import OBSERVE_SHIFTS, Screen, screens
 from tests.browser.looks import settled
+from tests.browser.views import Step, View
 from tests.browser.visits import go
 from tests.serving import Server, serving
 
@@ -65,8 +67,6 @@ def chromium() -> Iterator[object]:
         if os.environ.get("REQUIRE_BROWSER") == "1":
             pytest.fail(told)
         pytest.skip(told)
-    from playwright.sync_api import sync_playwright
-
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
@@ -86,6 +86,13 @@ def themed(chromium) -> Callable:
         return context
 
     return profile
+
+
+@pytest.fixture(scope="module")
+def show(chromium, server) -> Iterator[Callable[[Screen, View | Step], Page]]:
+    """A function that shows a view on a screen, all of a module's in one tab for each screen."""
+    with screens(chromium, server.url) as of_screen:
+        yield of_screen
 
 
 @pytest.fixture(scope="session")

@@ -43,6 +43,24 @@ def finger(page, *points: Sequence[float]) -> Iterator[None]:
     client.detach()
 
 
+@contextmanager
+def mouse(page, *points: Sequence[float]) -> Iterator[None]:
+    """Press the mouse at the first point and move it along the others; it is let go after the block."""
+    page.mouse.move(*points[0])
+    page.mouse.down()
+    for point in points[1:]:
+        page.mouse.move(*point, steps=5)
+    yield
+    page.mouse.up()
+
+
+def pull(page, hand, across: float, down: float) -> None:
+    """Move a handle so many pixels with the mouse, and let it go."""
+    x, y = center(page, hand)
+    with mouse(page, (x, y), (x + across, y + down)):
+        pass
+
+
 def click_mark(page, mark) -> None:
     """Click where a mark of a chart is at rest: a chart that is drawn anew replaces its marks."""
     mark.evaluate_all("marks => marks[0]?.scrollIntoView({ block: 'nearest' })")
@@ -50,7 +68,16 @@ def click_mark(page, mark) -> None:
 
 
 def center(page, hand=None) -> tuple[float, float]:
-    return middle((hand or page.locator(HANDLE)).bounding_box())
+    """The middle of the handle, or of what a locator or a selector finds."""
+    found = page.locator(hand or HANDLE) if hand is None or isinstance(hand, str) else hand
+    return middle(found.bounding_box())
+
+
+def lost_in(page) -> list[int]:
+    """The numbers of a row that a stage draws as lost."""
+    return page.eval_on_selector_all(
+        "circle.dot", "dots => dots.flatMap((dot, i) => dot.classList.contains('lost') ? [i] : [])"
+    )
 
 
 def middle(box: dict[str, float]) -> tuple[float, float]:

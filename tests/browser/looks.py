@@ -65,6 +65,18 @@ def in_the_end(page, look: Callable[[], T], wanted: Callable[[T], bool]) -> T:
     return seen
 
 
+def becomes(page, look: Callable[[], T], value: T) -> None:
+    """Wait until a look gives this value, and fail where it never does."""
+    assert in_the_end(page, look, lambda now: now == value) == value
+
+
+def messages(page) -> list[str]:
+    """A list that grows by each message to the server, from the page's next load on: each asks for a run."""
+    sent: list[str] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append("sent")))
+    return sent
+
+
 def silent(page, said: Callable[[], int], for_ms: int = 1000) -> int:
     """Wait until a count stands still for a while: nobody says anything any more. Returns the count.
 

@@ -9,8 +9,8 @@ from pages.accumulation.charts.steps import StepScene, one_columns
 from pages.accumulation.data import traced
 from pages.accumulation.facts import START
 from pages.kit.charts.words import short
-from tests.browser.handles import HANDLE, at_rest, click_mark, value_in
-from tests.browser.looks import in_the_end, listening, settled
+from tests.browser.handles import HANDLE, at_rest, click_mark, middle, mouse, value_in
+from tests.browser.looks import in_the_end, listening, messages, settled
 
 pytestmark = pytest.mark.browser
 
@@ -22,8 +22,8 @@ def shown(page, text: str) -> None:
 
 
 def test_the_handle_steps_through_k_and_bars_tell_what_they_lose(server, open_page):
-    page, sent = open_page("about:blank", wait=False), []
-    page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(1)))
+    page = open_page("about:blank", wait=False)
+    sent = messages(page)
     page.goto(server.url + "/accumulation?terms=one_large&step=1")
     shown(page, "^Step 1 of 8: products 0 to 31 and c = 0$")
     shown(page, r"^E = 2⁸$")
@@ -60,23 +60,21 @@ def test_pointing_and_clicking_a_name_leaves_its_line(server, open_page):
     assert page.locator(faint).count() > 10
 
 
-def test_the_ring_around_the_last_result_lies_inside_the_picture(server, open_page):
-    page = open_page(f"{server.url}/accumulation?sum_k=256&step=8")
-    shown(page, "^Step 8 of 8")
-    below = """() => {
-        const svg = document.querySelector('svg.marks'), end = svg.getBoundingClientRect().bottom;
-        return Math.max(...[...svg.querySelectorAll('.mark-symbol path')].map(
-            path => path.getBoundingClientRect().bottom)) - end}"""
-    assert in_the_end(page, lambda: page.evaluate(below), lambda pixels: pixels <= 0) <= 0
+BELOW = """() => {
+    const svg = document.querySelector('svg.marks'), end = svg.getBoundingClientRect().bottom;
+    return Math.max(...[...svg.querySelectorAll('.mark-symbol path')].map(
+        path => path.getBoundingClientRect().bottom)) - end}"""
+"""Pixels by which a mark hangs out of the picture."""
 
 
-def test_play_adds_along_k_to_its_end(server, open_page):
+def test_play_adds_along_k_to_its_end_where_the_ring_lies_inside_the_picture(server, open_page):
     page = open_page(f"{server.url}/accumulation?terms=one_large&step=6")
     shown(page, "^Step 6 of 8")
     page.locator("button.play").click()
     shown(page, "^Step 8 of 8: products 224 to 255")
     page.wait_for_url(re.compile("step=8$"))
     assert page.locator("button.play").get_attribute("aria-label").startswith("Play")
+    assert in_the_end(page, lambda: page.evaluate(BELOW), lambda pixels: pixels <= 0) <= 0
 
 
 def falling(page) -> list[int]:
@@ -112,13 +110,9 @@ def test_c_is_pulled_up_by_mouse_and_keys_and_the_window_follows(server, open_pa
     shown(page, r"^E = 2⁵$")
     settled(page)
     c, step = page.locator(".handle.up"), page.locator(HANDLE)
-    box, at = at_rest(page, c), at_rest(page, step)
-    x, y = box["x"] + 22, box["y"] + 22
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x, y - 200, steps=4)
-    shown(page, r"^E = 2⁸$")
-    page.mouse.up()
+    (x, y), at = middle(at_rest(page, c)), at_rest(page, step)
+    with mouse(page, (x, y), (x, y - 200)):
+        shown(page, r"^E = 2⁸$")
     page.wait_for_url(lambda url: value_in(url, START.key) == "8")
     settled(page)
     assert c.get_attribute("aria-valuetext") == "c starts with 2⁸"

@@ -8,7 +8,7 @@ from fp8core.recipes import RECIPES
 from fp8core.recipes.text import from_text, to_json
 from fp8core.tiles import WHOLE, TileShape
 from pages.design.charts.cells import SHAPES
-from tests.browser.handles import at_rest, center, click_mark
+from tests.browser.handles import at_rest, center, click_mark, mouse
 from tests.browser.looks import in_the_end, listening, settled, unfold
 
 pytestmark = pytest.mark.browser
@@ -49,10 +49,8 @@ def test_a_click_chooses_an_operand_and_the_handle_pulls_its_tile(server, open_p
     stops = page.locator(".rail_marks path")
     now, wanted = stops.nth(SHAPES.index((1, 32))), stops.nth(SHAPES.index((128, 128)))
     at_rest(page, now)
-    page.mouse.move(*center(page, now))
-    page.mouse.down()
-    page.mouse.move(*center(page, wanted), steps=6)
-    page.mouse.up()
+    with mouse(page, center(page, now), center(page, wanted)):
+        pass
     square = TileShape(128, 128)
     line = in_the_end(page, lambda: own(page), lambda line: line and from_text(line).dgrad.a.tile == square)
     recipe = from_text(line)

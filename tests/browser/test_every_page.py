@@ -2,8 +2,6 @@
 nothing is wider than the page, no word of a chart is lost or faint. All of it comes from the server itself.
 """
 
-import math
-import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -14,6 +12,7 @@ from tests.browser.axe import grave
 from tests.browser.looks import DRAW_MS, STRUCK, TELEPHONE, THEMES, UNREADABLE, in_the_end
 from tests.browser.views import PAGES, View, views
 from tests.browser.visits import Tab, drawn, tabs
+from tests.contrast import contrast
 from tests.sweeps import exhaustive, some_cases
 
 pytestmark = pytest.mark.browser
@@ -139,18 +138,3 @@ def unreadable(page) -> list[str]:
 def overhang(page) -> float:
     """Pixels that the page is wider than its window once all is drawn."""
     return in_the_end(page, lambda: page.evaluate(OVERHANG), lambda pixels: pixels <= 0)
-
-
-def contrast(first: str, second: str) -> float:
-    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def luminance(color: str) -> float:
-    """Relative luminance of `#rrggbb` or `rgb(r, g, b)`."""
-    if color.startswith("#"):
-        parts = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
-    else:
-        parts = [int(part) for part in re.findall(r"\d+", color)[:3]]
-    linear = [p / 255 / 12.92 if p <= 10 else math.pow((p / 255 + 0.055) / 1.055, 2.4) for p in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

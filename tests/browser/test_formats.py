@@ -5,6 +5,7 @@ import re
 import pytest
 
 from fp8core.formats import FORMATS
+from tests.browser.handles import center, mouse
 from tests.browser.looks import settled
 
 pytestmark = pytest.mark.browser
@@ -37,6 +38,8 @@ def test_clicks_flip_bits_and_pick_codes_and_the_address_follows(server, open_pa
     flip(bits, 7)
     page.wait_for_url(re.compile(r"number=0xb8$"))
     page.get_by_text("Code 0xB8 is −1").wait_for()
+    page.locator('path[aria-label*="code: 0x7E"]').hover()
+    page.locator("#vg-tooltip-element", has_text="448").wait_for()
     page.locator('path[aria-label*="code: 0xFF"]').click()
     page.wait_for_url(re.compile(r"number=0xff$"))
     page.get_by_text("Code 0xFF is NaN").wait_for()
@@ -47,18 +50,14 @@ def test_the_number_snaps_to_the_code_that_the_reference_gives_and_the_line_move
 ):
     page = open_page(server.url + "/formats")
     handle = page.locator(".handle")
-    box = handle.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + 200, y, steps=5)
-    page.wait_for_url(re.compile("number=0.3[34]"))
-    e4m3, number = FORMATS["e4m3"], float(handle.get_attribute("aria-valuetext"))
-    rounded = float(e4m3.decode(e4m3.encode(number)))
-    page.get_by_text(f"becomes {rounded}").wait_for()
-    page.mouse.move(x + 800, y, steps=5)
-    page.wait_for_url(re.compile(r"number=0\.(375|4)"))
-    page.mouse.up()
+    x, y = center(page)
+    with mouse(page, (x, y), (x + 200, y)):
+        page.wait_for_url(re.compile("number=0.3[34]"))
+        e4m3, number = FORMATS["e4m3"], float(handle.get_attribute("aria-valuetext"))
+        rounded = float(e4m3.decode(e4m3.encode(number)))
+        page.get_by_text(f"becomes {rounded}").wait_for()
+        page.mouse.move(x + 800, y, steps=5)
+        page.wait_for_url(re.compile(r"number=0\.(375|4)"))
     settled(page)
     page.locator("svg.marks text", has_text="0.4375").first.wait_for()
     assert float(handle.get_attribute("aria-valuetext")) >= 0.375
@@ -67,8 +66,7 @@ def test_the_number_snaps_to_the_code_that_the_reference_gives_and_the_line_move
 def test_a_click_on_a_neighbor_takes_that_number(server, open_page):
     page = open_page(server.url + "/formats")
     chart(page, 1)
-    box = page.locator('[aria-label*="take: 0.34375"]').first.bounding_box()
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.click(*center(page, page.locator('[aria-label*="take: 0.34375"]').first))
     page.wait_for_url(re.compile(r"number=0.34375$"))
 
 
@@ -95,9 +93,3 @@ def test_a_slider_moves_the_bars_first_and_the_address_later(server, open_page):
     slider = page.locator('[data-testid="stVegaLiteChart"] input[type="range"]')
     slider.press("End")
     page.locator("svg.marks text", has_text=re.compile("^fp16: 0% become zero")).wait_for()
-
-
-def test_pointing_at_a_code_names_its_value(server, open_page):
-    page = open_page(server.url + "/formats")
-    page.locator('path[aria-label*="code: 0x7E"]').hover()
-    page.locator("#vg-tooltip-element", has_text="448").wait_for()

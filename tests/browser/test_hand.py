@@ -9,9 +9,9 @@ from pages.rotations.controls import MAGNITUDE
 from pages.scaling.rules import BLOCK_AMAX
 from pages.scaling.window import LOG2_SCALE
 from pages.why_fp8.controls import TOKENS
-from tests.browser.handles import HANDLE, at_rest, center, click_mark, finger, position, value_in
+from tests.browser.handles import HANDLE, at_rest, center, click_mark, finger, mouse, position, pull, value_in
 from tests.browser.lines import Line
-from tests.browser.looks import TWO_FRAMES, in_the_end, listening, settled
+from tests.browser.looks import TWO_FRAMES, becomes, in_the_end, listening, settled
 from tests.sweeps import each, exhaustive, some_cases
 
 pytestmark = pytest.mark.browser
@@ -38,14 +38,10 @@ def test_the_handle_stays_under_the_mouse_and_keys_move_it_and_the_address_follo
     page = open_page(f"{server.url}/{address}")
     page.wait_for_selector(HANDLE)
     before, (x, y) = position(page), center(page)
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + across, y + up, steps=6)
-    to = pytest.approx((x + across, y + up), abs=20)
-    assert in_the_end(page, lambda: center(page), lambda now: now == to) == to
-    during = position(page)
-    assert during != before, "while the button is down"
-    page.mouse.up()
+    with mouse(page, (x, y), (x + across, y + up)):
+        becomes(page, lambda: center(page), pytest.approx((x + across, y + up), abs=20))
+        during = position(page)
+        assert during != before, "while the button is down"
     page.wait_for_url(lambda url: value_in(url, key) is not None)
     settled(page)
     assert position(page) == during
@@ -73,11 +69,8 @@ def test_a_quick_pull_that_makes_the_chart_wider_leaves_the_handle_where_it_was_
     """Shorter words beside the lines leave the chart more room: it is drawn anew."""
     page = open_page(f"{server.url}/why_fp8")
     page.wait_for_selector(HANDLE)
-    x, y = center(page)
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x - 260, y, steps=4)
-    page.mouse.up()
+    x, _ = center(page)
+    pull(page, page.locator(HANDLE), -260, 0)
     page.wait_for_url(lambda url: value_in(url, TOKENS.key) is not None)
     settled(page)
     page.wait_for_timeout(500)
@@ -95,8 +88,7 @@ def test_a_handle_follows_a_chart_of_another_width_for_who_asks_for_less_motion(
         page.set_viewport_size({"width": width, "height": 900})
         in_the_end(page, lambda: center(page, marks.nth(4)), lambda now, before=before: now != before)
         at_rest(page, marks.nth(4))
-        to = pytest.approx(center(page, marks.nth(4)), abs=1)
-        assert in_the_end(page, lambda: center(page), lambda now, to=to: now == to) == to
+        becomes(page, lambda: center(page), pytest.approx(center(page, marks.nth(4)), abs=1))
 
 
 @pytest.fixture

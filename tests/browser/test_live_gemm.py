@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fp8core.experiments.element_sum import element_sum
-from tests.browser.looks import listening, settled, silent
+from tests.browser.looks import listening, messages, settled, silent
 
 pytestmark = pytest.mark.browser
 
@@ -21,8 +21,8 @@ def stop_button(page):
 
 
 def test_a_click_runs_a_gemm_whose_result_survives_a_page_switch_in_an_app_without_torch(server, open_page):
-    page, sent = open_page("about:blank", wait=False), []
-    page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(1)))
+    page = open_page("about:blank", wait=False)
+    sent = messages(page)
     page.goto(server.url + SMALL)
     listening(page)
     page.get_by_role("button", name=re.compile("^Run ")).click()

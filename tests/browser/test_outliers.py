@@ -7,7 +7,7 @@ from pages.outliers.codes import lines
 from pages.outliers.controls import EVERY, FACTOR, NUMBERS
 from pages.outliers.data import CORNER, codes_of, error_map, source_of
 from pages.outliers.subject import percent
-from tests.browser.handles import HANDLE, at_rest, center, value_in
+from tests.browser.handles import HANDLE, at_rest, center, mouse, pull, value_in
 from tests.browser.looks import TELEPHONE, in_the_end, listening, settled
 from tests.sweeps import exhaustive
 
@@ -40,18 +40,20 @@ def test_the_maps_follow_the_hand_that_still_holds_the_outlier(server, open_page
     page.locator(f"{CHART} image").wait_for(timeout=30_000)
     page.locator(CHART).evaluate("chart => { chart.dataset.kept = 'yes' }")
     x, y = center(page)
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x, y + 40, steps=4)
-    page.wait_for_url(lambda url: value_in(url, FACTOR.key) is not None)
-    factor = int(page.locator(HANDLE).get_attribute("aria-valuetext").split()[1])
-    assert factor < 50
-    source = source_of("outlier_channels", "fprop_a", (256, 512), 0, factor)
+    with mouse(page, (x, y), (x, y + 40)):
+        page.wait_for_url(lambda url: value_in(url, FACTOR.key) is not None)
+        factor = int(page.locator(HANDLE).get_attribute("aria-valuetext").split()[1])
+        assert factor < 50
+        assert_share(page, factor)
+        assert page.locator(CHART).get_attribute("data-kept") == "yes", "the picture is not built anew"
+
+
+def assert_share(page, factor: int, *every: int) -> None:
+    """Wait until the picture says how many numbers MXFP4 loses to outliers so large, and so far apart."""
+    source = source_of("outlier_channels", "fprop_a", (256, 512), 0, factor, *every)
     share = percent(error_map("mxfp4", "fprop_a", source).zeros)
     words = in_the_end(page, page.locator(f"{CHART} text").all_text_contents, lambda now: share in now)
     assert share in words
-    assert page.locator(CHART).get_attribute("data-kept") == "yes", "the picture is not built anew"
-    page.mouse.up()
 
 
 def test_outliers_come_nearer_to_each_other_along_the_ruler(server, open_page):
@@ -59,19 +61,12 @@ def test_outliers_come_nearer_to_each_other_along_the_ruler(server, open_page):
     hand = page.get_by_role("slider", name=EVERY.label)
     page.locator(f"{CHART} image").wait_for(timeout=30_000)
     at_rest(page, hand)
-    x, y = center(page, hand)
+    x, _ = center(page, hand)
     to_32 = x - page.locator(f"{CHART} image").bounding_box()["width"] * (EVERY.default - 32) / CORNER[1]
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(to_32, y, steps=4)
-    page.mouse.up()
+    pull(page, hand, to_32 - x, 0)
     page.wait_for_url(lambda url: value_in(url, EVERY.key) == "32")
     assert value_in(page.url, FACTOR.key) is None, "the other handle stays"
-    share = percent(
-        error_map("mxfp4", "fprop_a", source_of("outlier_channels", "fprop_a", (256, 512), 0, 50, 32)).zeros
-    )
-    words = in_the_end(page, page.locator(f"{CHART} text").all_text_contents, lambda now: share in now)
-    assert share in words
+    assert_share(page, 50, 32)
     hand.press("ArrowRight")
     page.wait_for_url(lambda url: value_in(url, EVERY.key) == "48")
     settled(page)

@@ -6,7 +6,7 @@ import pytest
 
 from pages.rotations.controls import MAGNITUDE
 from pages.rotations.facts import Setting
-from tests.browser.handles import HANDLE, center, value_in
+from tests.browser.handles import HANDLE, center, mouse, value_in
 from tests.browser.looks import in_the_end, settled
 
 pytestmark = pytest.mark.browser
@@ -57,17 +57,15 @@ def test_the_picture_follows_the_hand_without_python_and_draws_what_the_quantize
     page = open_page(server.url + "/rotations?rotations_size=32&rotations_tile=whole&rotations_magnitude=100")
     page.wait_for_selector(HANDLE)
     x, y = center(page)
-    page.mouse.move(x, y)
-    page.mouse.down()
     seen = set()
-    for step in range(1, 5):
-        page.mouse.move(x, y + 45 * step, steps=2)
-        page.wait_for_timeout(100)
-        now = in_the_end(page, lambda: drawn(page), is_right)
-        assert is_right(now), now
-        seen.add(now[0])
+    with mouse(page, (x, y)):
+        for step in range(1, 5):
+            page.mouse.move(x, y + 45 * step, steps=2)
+            page.wait_for_timeout(100)
+            now = in_the_end(page, lambda: drawn(page), is_right)
+            assert is_right(now), now
+            seen.add(now[0])
     assert len(seen) > 2
-    page.mouse.up()
     page.wait_for_url(lambda url: value_in(url, MAGNITUDE.key) == str(now[0]))
     settled(page)
     assert f"{now[1][0]} of 32 numbers become 0" in page.locator(".st-key-view_notice").inner_text()

@@ -6,7 +6,8 @@ import pytest
 
 from pages.scaling.charts.delayed import ROOM
 from pages.scaling.window import notices
-from tests.browser.looks import in_the_end, settled
+from tests.browser.handles import middle, mouse
+from tests.browser.looks import becomes, in_the_end, messages, settled
 
 pytestmark = pytest.mark.browser
 
@@ -57,16 +58,9 @@ def bars(page) -> list[float]:
     )
 
 
-def runs(page) -> list[str]:
-    """Collects a line for every message that the page sends to Python from now on."""
-    sent: list[str] = []
-    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append("sent")))
-    return sent
-
-
 def test_the_handle_moves_the_numbers_and_python_hears_once(server, open_page):
     page = open_page("about:blank", wait=False)
-    sent, missing = runs(page), []
+    sent, missing = messages(page), []
     page.on("response", lambda response: missing.append(response.url) if response.status == 404 else None)
     page.goto(server.url + "/scaling")
     settled(page)
@@ -94,7 +88,7 @@ def test_a_click_on_a_bar_moves_nothing_and_the_page_lives(server, open_page):
     tallest = page.locator(f"{CHART} svg path[aria-label*='share of the numbers']").evaluate_all(
         "bars => bars.map(bar => bar.getBoundingClientRect()).sort((a, b) => b.height - a.height)[0]"
     )
-    page.mouse.click(tallest["x"] + tallest["width"] / 2, tallest["y"] + tallest["height"] / 2)
+    page.mouse.click(*middle(tallest))
     page.wait_for_timeout(1000)
     settled(page)
     assert "scaling_log2" not in page.url, page.url
@@ -106,16 +100,12 @@ def test_the_numbers_follow_a_hand_on_them_and_the_notice_follows_too(server, op
     wait_for_text(page, "become 0")
     before, chart = min(bars(page)), page.locator(f"{CHART} svg").first.bounding_box()
     x, y = chart["x"] + 300, chart["y"] + 120
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + 400, y, steps=10)
-    to = pytest.approx(before + 400, abs=20)
-    assert in_the_end(page, lambda: min(bars(page)), lambda now: now == to) == to
-    at = float(page.locator(SLIDER).input_value())
-    words = notices(("e4m3", "gradient_like", "dy", 0))[at].replace("*", "")
-    notice = page.locator(".st-key-view_notice p >> visible=true")
-    assert notice.inner_text() == words, "while the button is down"
-    page.mouse.up()
+    with mouse(page, (x, y), (x + 400, y)):
+        becomes(page, lambda: min(bars(page)), pytest.approx(before + 400, abs=20))
+        at = float(page.locator(SLIDER).input_value())
+        words = notices(("e4m3", "gradient_like", "dy", 0))[at].replace("*", "")
+        notice = page.locator(".st-key-view_notice p >> visible=true")
+        assert notice.inner_text() == words, "while the button is down"
     page.wait_for_url(re.compile(rf"scaling_log2={re.escape(str(at))}"))
     page.locator(".fp8-live").wait_for(state="detached")
     assert notice.inner_text() == words, "from Python"
@@ -129,14 +119,10 @@ def test_dragging_across_the_curve_is_the_slider(server, open_page):
     title = page.locator(f"{CHART} svg text", has_text="SQNR (dB) at every scale").bounding_box()
     chart = page.locator(f"{CHART} svg").first.bounding_box()
     y, left, right = title["y"] + 80, chart["x"] + 60, chart["x"] + chart["width"] / 4
-    page.mouse.move(left, y)
-    page.mouse.down()
-    for step in range(1, 11):
-        page.mouse.move(left + (right - left) * step / 10, y)
     low, high = float(slider.get_attribute("min")), float(slider.get_attribute("max"))
     pointed = pytest.approx(low + (right - chart["x"]) / chart["width"] * (high - low), abs=0.5)
-    assert in_the_end(page, lambda: float(slider.input_value()), lambda now: now == pointed) == pointed
-    page.mouse.up()
+    with mouse(page, (left, y), (right, y)):
+        becomes(page, lambda: float(slider.input_value()), pointed)
     page.wait_for_url(re.compile(rf"scaling_log2={re.escape(str(float(slider.input_value())))}"))
     page.get_by_role("button", name="amax scale").click()
     page.wait_for_function("slider => document.querySelector(slider)?.value === '-7'", arg=SLIDER)
@@ -149,12 +135,9 @@ def test_a_hand_on_any_rule_moves_the_block_through_all(server, open_page):
     marks = page.locator('svg.marks [class*=" third_"] path')
     at_once = marks.evaluate_all("marks => marks.map(mark => mark.getBoundingClientRect())")
     begin, end = (sorted(at_once, key=lambda box: box["x"])[place] for place in (8, 3))
-    page.mouse.move(begin["x"], begin["y"] + 30)
-    page.mouse.down()
-    page.mouse.move(end["x"], end["y"] + 30, steps=4)
-    wait_for_text(page, "scale 2⁻⁷ → 240")
-    assert {"scale 2⁻⁸ → 480", "amax 1.875, scale 0.004185 → 448"} <= set(texts(page))
-    page.mouse.up()
+    with mouse(page, *((box["x"], box["y"] + 30) for box in (begin, end))):
+        wait_for_text(page, "scale 2⁻⁷ → 240")
+        assert {"scale 2⁻⁸ → 480", "amax 1.875, scale 0.004185 → 448"} <= set(texts(page))
     page.wait_for_url(re.compile(r"scaling_one=1\.875$"), timeout=DRAWN_MS)
 
 

@@ -12,7 +12,8 @@ from pages.kit.site.__main__ import build
 from pages.start import window
 from pages.tile_layouts.facts import COLUMN, ROW
 from pages.tile_layouts.matmul import cases, wrong_notice
-from tests.browser.looks import in_the_end
+from tests.browser.handles import pull
+from tests.browser.looks import becomes
 
 pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
 
@@ -21,17 +22,6 @@ LIVE = "https://fp8.example.org/app"
 NAMESPACES = re.compile(r"https?://www\.w3\.org/")
 OWN = ("file:", "data:", "blob:")
 WIDTHS = {"laptop": 1280, "telephone": 390}
-
-
-def pull(page, handle, across: float, up: float) -> None:
-    """Move a handle by so many pixels with the mouse."""
-    handle.wait_for()
-    box = handle.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + across, y + up, steps=5)
-    page.mouse.up()
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +41,7 @@ def open_site(chromium, site):
     def open_(width: int = WIDTHS["laptop"], **context):
         page = chromium.new_context(viewport={"width": width, "height": 844}, **context).new_page()
         pages.append(page)
-        page.on(
-            "request", lambda one: one.url.startswith(("file:", "data:", "blob:")) or faults.append(one.url)
-        )
+        page.on("request", lambda one: one.url.startswith(OWN) or faults.append(one.url))
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.goto(f"file://{site}/index.html")
         return page
@@ -96,11 +84,11 @@ def test_the_first_picture_says_what_the_page_says_of_a_pulled_number(open_site,
 
     told = said(window.RECIPE.default, Scales.ONE)
     assert "none" not in told
-    assert in_the_end(page, finding.inner_text, lambda now: now == told) == told
+    becomes(page, finding.inner_text, told)
     page.get_by_role("radio", name="A scale for each row").click()
     page.get_by_role("radio", name=RECIPES["mxfp4"].title).click()
     told = said("mxfp4", Scales.ROWS)
-    assert in_the_end(page, finding.inner_text, lambda now: now == told) == told
+    becomes(page, finding.inner_text, told)
 
 
 def test_a_handle_in_a_chart_moves_it_and_its_finding_follows(open_site):
@@ -124,7 +112,7 @@ def test_turned_tiles_say_what_the_page_says_and_coins_fall_without_a_server(ope
     own, *_, last = cases(RECIPES["deepseek_v3"], WGRAD, kind, seed, LayerShape(4096, 4096, 14336))
     told = wrong_notice(last, own.spec, ROW.default, COLUMN.default).replace("**", "")
     finding = tiles.locator(".finding").inner_text
-    assert in_the_end(page, finding, lambda now: now == told) == told
+    becomes(page, finding, told)
     coins = page.locator("#stochastic_rounding")
     coins.scroll_into_view_if_needed()
     coins.locator(".play").click()

@@ -9,8 +9,8 @@ from fp8core.experiments.pulled_number import ROWS, K, Scales, pulled, recorded
 from fp8core.linear import FPROP, WGRAD, Matmul
 from fp8core.recipes import RECIPES
 from pages.start.window import PER_POWER, PULL
-from tests.browser.handles import at_rest, finger
-from tests.browser.looks import in_the_end, settled
+from tests.browser.handles import at_rest, center, finger, lost_in, mouse
+from tests.browser.looks import becomes, in_the_end, settled
 
 pytestmark = pytest.mark.browser
 
@@ -35,20 +35,8 @@ def step_of(page) -> int:
     return int(page.locator(HANDLE).get_attribute("aria-valuenow")) + PULL.low
 
 
-def lost_in(page) -> list[int]:
-    """The numbers that are drawn as lost."""
-    return page.eval_on_selector_all(
-        "circle.dot", "dots => dots.flatMap((dot, i) => dot.classList.contains('lost') ? [i] : [])"
-    )
-
-
 def expected_lost(*args, **kwargs) -> list[int]:
     return np.flatnonzero(case(*args, **kwargs).is_lost).tolist()
-
-
-def center(page, selector: str) -> tuple[float, float]:
-    box = page.locator(selector).bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def pull_of(url: str) -> list[str]:
@@ -64,27 +52,28 @@ def words(value: float) -> str:
     return f"{rounded}% too {'small' if value < 1 else 'large'}"
 
 
+def errors(of) -> list[str]:
+    """The errors of the whole sums, as the picture says them."""
+    return [words(ratio) for ratio in (of.sums / of.exact)[0, :, -1]]
+
+
 def test_a_number_pulled_with_the_mouse_takes_the_window_along_and_the_address_follows(server, open_page):
     page = open_page(server.url + "/")
     page.wait_for_selector(HANDLE)
     assert lost_in(page) == expected_lost(0) == []
     x, y = center(page, HANDLE)
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x, y - 150, steps=6)
-    halfway = step_of(page)
-    assert lost_in(page) == expected_lost(halfway), "while the button is down"
-    page.mouse.move(x, y - 265, steps=6)
-    page.mouse.up()
+    with mouse(page, (x, y), (x, y - 150)):
+        halfway = step_of(page)
+        assert lost_in(page) == expected_lost(halfway), "while the button is down"
+        page.mouse.move(x, y - 265, steps=6)
     last = step_of(page)
     assert last > halfway > 0
     page.wait_for_url(lambda url: pull_of(url) == [str(last)])
     settled(page)
     final = case(last)
-    assert lost_in(page) == np.flatnonzero(final.is_lost).tolist() != []
+    assert lost_in(page) == expected_lost(last) != []
     assert f"{final.is_lost.sum()} of {ROWS * K} become 0" in page.locator(NOTICE).inner_text()
-    ratios = (final.sums / final.exact)[0, :, -1]
-    assert page.locator("text.error").all_text_contents() == [words(ratio) for ratio in ratios]
+    assert page.locator("text.error").all_text_contents() == errors(final)
 
 
 def test_keys_pull_and_sum_and_a_click_takes_another_number(server, open_page):
@@ -109,10 +98,8 @@ def test_keys_pull_and_sum_and_a_click_takes_another_number(server, open_page):
 def test_another_recipe_and_matmul_have_their_own_numbers(server, open_page):
     page = open_page(server.url + "/?start_format=mxfp8&start_matmul=fprop&start_pull=60")
     page.wait_for_selector("circle.dot.lost")
-    expected = case(60, recipe="mxfp8", matmul=FPROP)
-    assert lost_in(page) == np.flatnonzero(expected.is_lost).tolist() != []
-    ratios = (expected.sums / expected.exact)[0, :, -1]
-    assert page.locator("text.error").all_text_contents() == [words(ratio) for ratio in ratios]
+    assert lost_in(page) == expected_lost(60, recipe="mxfp8", matmul=FPROP) != []
+    assert page.locator("text.error").all_text_contents() == errors(case(60, recipe="mxfp8", matmul=FPROP))
 
 
 def test_numbers_stay_in_front_of_windows_that_come_later(server, open_page):
@@ -125,17 +112,7 @@ def test_numbers_stay_in_front_of_windows_that_come_later(server, open_page):
     page.wait_for_url(lambda url: "start_number=20" in url)
 
 
-def test_play_sums_step_by_step_and_ends_with_all_of_k(server, open_page):
-    page = open_page(server.url + "/?start_k=5")
-    page.locator(".play").click()
-    page.wait_for_function("document.activeElement && true")
-    page.wait_for_url(lambda url: "start_k" not in url)
-    values = page.locator(ALONG)
-    assert values.get_attribute("aria-valuenow") == str(K)
-    assert page.locator(".play").get_attribute("aria-label").startswith("Play")
-
-
-def test_the_address_keeps_where_a_pause_stopped_the_sum(server, open_page):
+def test_the_address_keeps_where_a_pause_stopped_the_sum_and_play_goes_on_to_all_of_k(server, open_page):
     page = open_page(server.url + "/?start_k=1")
     along, button = page.locator(ALONG), page.locator(".play")
     button.click()
@@ -144,6 +121,10 @@ def test_the_address_keeps_where_a_pause_stopped_the_sum(server, open_page):
     at = along.get_attribute("aria-valuenow")
     assert 1 < int(at) < K
     page.wait_for_url(lambda url: f"start_k={at}" in url)
+    button.click()
+    page.wait_for_url(lambda url: "start_k" not in url)
+    assert along.get_attribute("aria-valuenow") == str(K)
+    assert button.get_attribute("aria-label").startswith("Play")
 
 
 def test_a_finger_pulls_on_a_telephone_and_the_page_does_not_scroll(server, open_page):
@@ -155,8 +136,7 @@ def test_a_finger_pulls_on_a_telephone_and_the_page_does_not_scroll(server, open
     settled(page)
     last = step_of(page)
     assert last > 8
-    expected = expected_lost(last, recipe="mxfp4")
-    assert in_the_end(page, lambda: lost_in(page), lambda lost: lost == expected) == expected
+    becomes(page, lambda: lost_in(page), expected_lost(last, recipe="mxfp4"))
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
 
 
@@ -167,20 +147,24 @@ def test_the_words_of_a_window_at_the_top_stand_clear_of_the_handle_on_a_telepho
     assert title["y"] >= handle["y"] + handle["height"] or title["x"] >= handle["x"] + handle["width"]
 
 
+def assert_pulled(page, point, number, index: int, scales: Scales = Scales.ONE) -> None:
+    """Pull at a point: its number keeps its place under the pointer, and takes others along as it should."""
+    (x, y), up = number, 240
+    with mouse(page, point, (x, point[1] - up)):
+        at_rest(page, page.locator(HANDLE))  # the window follows within a few frames, and the handle with it
+        assert center(page, HANDLE) == pytest.approx((x, y - up), abs=2)
+    page.wait_for_url(lambda url: f"start_number={index}" in url and pull_of(url))
+    settled(page)
+    expected = expected_lost(step_of(page), scales, index=index)
+    assert expected
+    becomes(page, lambda: lost_in(page), expected)
+
+
 def test_any_number_can_be_pulled_and_keeps_its_place_under_the_pointer(server, open_page):
     page = open_page(server.url + "/")
     page.wait_for_selector(HANDLE)
     x, y = center(page, "circle.dot >> nth=20")
-    page.mouse.move(x, y + 8)
-    page.mouse.down()
-    page.mouse.move(x, y + 8 - 240, steps=6)
-    at_rest(page, page.locator(HANDLE))  # the window follows within a few frames, and the handle with it
-    assert center(page, HANDLE) == pytest.approx((x, y - 240), abs=2)
-    page.mouse.up()
-    page.wait_for_url(lambda url: "start_number=20" in url and pull_of(url))
-    settled(page)
-    expected = expected_lost(step_of(page), index=20)
-    assert in_the_end(page, lambda: lost_in(page), lambda lost: lost == expected) == expected != []
+    assert_pulled(page, (x, y + 8), (x, y), 20)
 
 
 def test_a_hand_on_the_windows_edge_pulls_the_number_that_pins_it(server, open_page):
@@ -191,19 +175,9 @@ def test_a_hand_on_the_windows_edge_pulls_the_number_that_pins_it(server, open_p
     left, right = (center(page, f"circle.dot >> nth={largest + side}") for side in (-1, 1))
     edge = page.locator("line.edge >> nth=1").bounding_box()
     x, y = (left[0] + right[0]) / 2, edge["y"] + edge["height"] / 2
-    page.mouse.move(x + 0.6 * (right[0] - x), y)
-    page.mouse.down()
-    page.mouse.move(x, y - 240, steps=6)
-    at_rest(page, page.locator(HANDLE))
-    assert center(page, HANDLE) == pytest.approx((x, y - 240), abs=2)
-    page.mouse.up()
-    page.wait_for_url(lambda url: f"start_number={largest}" in url and pull_of(url))
-    settled(page)
-    expected = expected_lost(step_of(page), Scales.ROWS, index=largest)
-    assert in_the_end(page, lambda: lost_in(page), lambda lost: lost == expected) == expected != []
+    assert_pulled(page, (x + 0.6 * (right[0] - x), y), (x, y), largest, Scales.ROWS)
     page.get_by_role("radio", name="No scale").click()
-    grips = page.locator(".grip")
-    assert in_the_end(page, grips.count, lambda count: not count) == 0, "no number pins the window"
+    becomes(page, page.locator(".grip").count, 0)  # no number pins the window
 
 
 def test_a_sum_that_is_near_0_on_the_way_has_no_percentage(server, open_page):

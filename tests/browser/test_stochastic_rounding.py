@@ -1,9 +1,7 @@
-"""A reader drags, points and uploads; the pictures answer."""
+"""A reader drags and points; the pictures answer."""
 
 import base64
 import io
-import re
-from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
@@ -13,10 +11,10 @@ from fp8core.experiments.pictures import Levels, to_bytes
 from pages.stochastic_rounding.coins import throws
 from pages.stochastic_rounding.controls import COLUMN, ELEMENTS, ROW, SPOT, STROKES, THROWS
 from pages.stochastic_rounding.controls import WIPE as WIPE_CONTROL
-from pages.stochastic_rounding.picture import MAX_BYTES, mystery, painted, rounded
+from pages.stochastic_rounding.picture import mystery, painted, rounded
 from pages.stochastic_rounding.recipes import TILES, operand_of, quantized, tensor_of
-from tests.browser.handles import finger
-from tests.browser.looks import in_the_end, listening, settled
+from tests.browser.handles import center, finger, mouse, value_in
+from tests.browser.looks import becomes, in_the_end, listening, settled
 
 pytestmark = pytest.mark.browser
 
@@ -41,16 +39,6 @@ def click_on_picture(page, across: float, down: float) -> None:
     page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
 
 
-def value_in(url: str, key: str) -> str | None:
-    return parse_qs(urlsplit(url).query).get(key, [None])[0]
-
-
-def png(gray: np.ndarray) -> bytes:
-    file = io.BytesIO()
-    Image.fromarray(gray).save(file, "PNG")
-    return file.getvalue()
-
-
 def test_pointing_at_the_mean_tells_its_numbers_without_asking_the_server(server, open_page):
     page = open_page(server.url + "/stochastic_rounding?part=mean")
     chart = page.locator('[data-testid="stVegaLiteChart"]').first
@@ -72,42 +60,19 @@ def test_pointing_at_the_mean_tells_its_numbers_without_asking_the_server(server
     assert page.evaluate("window.runs") == 0
 
 
-def test_an_uploaded_picture_replaces_the_mystery_and_a_bad_one_is_explained(server, open_page, tmp_path):
-    page = open_page(server.url + "/stochastic_rounding", fresh=True)
-    page.get_by_text("More controls").click()
-    field = page.locator('input[type="file"]')
-    good = png(np.full((60, 90), 188, np.uint8))
-    largest = good + bytes(MAX_BYTES - len(good))
-    files = {"gray.png": largest, "bad.png": b"no", "big.png": largest + b"0"}
-    for name, content in files.items():
-        (tmp_path / name).write_bytes(content)
-    field.set_input_files(tmp_path / "gray.png")
-    page.get_by_text("Shown: gray.png, as 90 × 60 pixels").wait_for()
-    field.set_input_files(tmp_path / "bad.png")
-    page.get_by_text("“bad.png”: This is no PNG or JPEG picture").wait_for()
-    page.get_by_text("Shown: gray.png, as 90 × 60 pixels").wait_for()
-    field.set_input_files(tmp_path / "big.png")
-    page.get_by_text(re.compile("must be 5.0MB or smaller")).wait_for()
-    assert page.locator('[data-testid="stException"]').count() == 0
-
-
 def test_the_line_follows_the_mouse_and_keys_and_both_pictures_are_those_of_the_reference(server, open_page):
     page = open_page(server.url + "/stochastic_rounding")
     page.wait_for_selector(HANDLE)
     light, grid = mystery().light, ("levels", 2)
     assert np.array_equal(shown(page, "left"), to_bytes(rounded("", light, *grid).picture))
     assert np.array_equal(shown(page, "right"), to_bytes(rounded("", light, *grid, 0).picture))
-    before, box = share(page), page.locator(HANDLE).bounding_box()
+    before, (x, y) = share(page), center(page, HANDLE)
     wide = page.locator(f"{WIPE} img.left").bounding_box()["width"]
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + wide / 4, y, steps=5)
-    during = share(page)
-    assert during == pytest.approx(before + 25, abs=1), "while the button is down"
-    clip = page.locator(f"{WIPE} img.right").evaluate("image => image.style.clipPath")
-    assert clip == f"inset(0px 0px 0px {during}%)"
-    page.mouse.up()
+    with mouse(page, (x, y), (x + wide / 4, y)):
+        during = share(page)
+        assert during == pytest.approx(before + 25, abs=1), "while the button is down"
+        clip = page.locator(f"{WIPE} img.right").evaluate("image => image.style.clipPath")
+        assert clip == f"inset(0px 0px 0px {during}%)"
     page.wait_for_url(lambda url: value_in(url, WIPE_CONTROL.key) == str(during))
     page.locator(HANDLE).focus()
     page.keyboard.press("ArrowLeft")
@@ -123,8 +88,7 @@ def test_a_click_takes_a_pixel_and_its_coins_fall_until_the_mean_stands(server, 
     pixel = int(value_in(page.url, ROW.key)), int(value_in(page.url, COLUMN.key))
     thrown = throws(float(mystery().light[pixel]), Levels(2), (0, *pixel))
     figure = page.locator(f"{COINS} .figure")
-    mean = f"{thrown.means[99]:.3f}"
-    assert in_the_end(page, figure.text_content, lambda text: text == mean) == mean
+    becomes(page, figure.text_content, f"{thrown.means[99]:.3f}")
     page.locator(f"{COINS} button.play").click()
     page.wait_for_url(lambda url: value_in(url, THROWS.key) == "200")
     assert figure.text_content() == f"{thrown.means[199]:.3f}"
@@ -150,11 +114,9 @@ def test_a_stroke_is_rounded_like_the_rest_and_can_be_wiped_away(server, open_pa
     page = open_page(server.url + "/stochastic_rounding")
     page.wait_for_selector(HANDLE)
     box = page.locator(f"{WIPE} img.left").bounding_box()
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.9 * box["height"])
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.2 * box["height"], steps=9)
-    assert page.locator(f"{WIPE} path.fresh").count() == 1, "while the button is down"
-    page.mouse.up()
+    ends = ((0.5, 0.9), (0.9, 0.2))
+    with mouse(page, *((box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in ends)):
+        assert page.locator(f"{WIPE} path.fresh").count() == 1, "while the button is down"
     page.wait_for_url(lambda url: value_in(url, STROKES.key) is not None)
     strokes = value_in(page.url, STROKES.key)
     assert value_in(page.url, ROW.key) is None, "a stroke takes no pixel"
@@ -175,8 +137,7 @@ def test_the_bright_spot_follows_a_finger_and_keys(server, open_page):
     page = open_page(
         f"{server.url}/stochastic_rounding?part=recipes&wipe=90", width=390, height=844, touch=True
     )
-    box = page.locator(SPOT_HANDLE).bounding_box()
-    x, y = box["x"] + 22, box["y"] + 22
+    x, y = center(page, SPOT_HANDLE)
     pixel = page.locator(f"{WIPE} img.left").first.bounding_box()["width"] / mystery().light.shape[1]
     with finger(page, *((x + part * 40 * pixel, y - part * 60 * pixel) for part in (0, 0.5, 1))):
         page.wait_for_url(lambda url: value_in(url, ROW.key) is not None)

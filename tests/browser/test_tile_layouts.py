@@ -10,26 +10,15 @@ from pages.kit.shared_controls import INPUT, SEED
 from pages.kit.stage.window import STEPS
 from pages.tile_layouts.matmul import cases, contraction, output_parts
 from pages.tile_layouts.row import is_lost, pull
-from tests.browser.handles import finger
-from tests.browser.looks import in_the_end, settled, silent
-from tests.sweeps import each, some_cases
+from tests.browser.handles import center, finger, lost_in, mouse
+from tests.browser.looks import becomes, in_the_end, messages, settled, silent
+from tests.sweeps import some_cases
 
 pytestmark = pytest.mark.browser
 
 LAYER = LayerShape(4096, 4096, 14336)
 TILES, CELLS, HANDLE = "rect.tile", "g.cells_marks path", ".handle"
 SETTLE_MS = 30_000
-
-
-class Wire:
-    """Messages from the browser to the server: each asks for a rerun."""
-
-    def __init__(self, page):
-        self.sent = 0
-        page.on("websocket", lambda socket: socket.on("framesent", self._count))
-
-    def _count(self, _frame):
-        self.sent += 1
 
 
 def shown(recipe: str = "deepseek_v3", matmul: str = "fprop"):
@@ -52,13 +41,8 @@ def drawn(page, recipe: str, matmul: str):
     """Wait until this matmul's tiles are there; their locator."""
     tiles = page.locator(TILES)
     wanted = tile_count(shown(recipe, matmul)[0])
-    assert in_the_end(page, tiles.count, lambda count: count == wanted) == wanted
+    becomes(page, tiles.count, wanted)
     return tiles
-
-
-def center(page, selector: str) -> tuple[float, float]:
-    box = page.locator(selector).bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def says(page, text: str) -> None:
@@ -82,11 +66,11 @@ def wait_for_parameters(page, **parameters: str) -> None:
 
 def test_pointing_at_tiles_outlines_what_they_meet_and_asks_the_server_nothing(server, open_page):
     page = open_page("about:blank", wait=False)
-    wire = Wire(page)
+    sent = messages(page)
     page.goto(server.url + "/tile_layouts")
     settled(page)
     tiles = drawn(page, "deepseek_v3", "fprop")
-    sent = silent(page, lambda: wire.sent, for_ms=500)
+    before = silent(page, lambda: len(sent), for_ms=500)
     last = None
     for number in (7, 26, 50):
         tiles.nth(number).hover(force=True)
@@ -94,9 +78,9 @@ def test_pointing_at_tiles_outlines_what_they_meet_and_asks_the_server_nothing(s
         assert len(outlines) == 3, "one in each of A, B and D"
         last = outlines
     page.wait_for_timeout(600)
-    assert wire.sent == sent
+    assert len(sent) == before
     page.mouse.move(2, 2)
-    assert in_the_end(page, lambda: boxes(page), lambda now: not now) == []
+    becomes(page, lambda: boxes(page), [])
 
 
 def boxes(page) -> list[str]:
@@ -133,13 +117,10 @@ def test_a_pulled_corner_turns_the_tiles_and_the_sum_goes_wrong_until_it_is_push
     page.wait_for_selector(HANDLE)
     own, *turned = shown("deepseek_v3", "wgrad")
     x, y = center(page, HANDLE)
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x - 30, y + 10, steps=4)
-    halfway = in_the_end(page, lambda: turn(page), lambda now: now > 0)
-    assert 0 < halfway < len(turned), "while the button is down"
-    page.mouse.move(x - 62, y + 150, steps=4)
-    page.mouse.up()
+    with mouse(page, (x, y), (x - 30, y + 10)):
+        halfway = in_the_end(page, lambda: turn(page), lambda now: now > 0)
+        assert 0 < halfway < len(turned), "while the button is down"
+        page.mouse.move(x - 62, y + 150, steps=4)
     wait_for_parameters(page, turn=str(len(turned)))
     settled(page)
     numbers = contraction(turned[-1], own.spec, 3, 5)
@@ -171,42 +152,24 @@ def turn(page) -> int:
     return int(handle.get_attribute("aria-valuemax")) - int(handle.get_attribute("aria-valuenow"))
 
 
-@pytest.mark.parametrize("device", some_cases(2, each(["finger", "mouse"])))
-def test_a_number_of_a_row_that_is_pulled_takes_its_tile_s_window_along(server, open_page, device):
-    is_touch = device == "finger"
-    width, height = (390, 844) if is_touch else (1440, 900)
-    page = open_page(
-        server.url + "/tile_layouts?show=row&number_k=300", width=width, height=height, touch=is_touch
-    )
+@pytest.mark.parametrize(("hand", "width"), some_cases(2, {"finger": (finger, 390), "mouse": (mouse, 1440)}))
+def test_a_number_of_a_row_that_is_pulled_takes_its_tile_s_window_along(server, open_page, hand, width):
+    page = open_page(server.url + "/tile_layouts?show=row&number_k=300", width=width, touch=hand is finger)
     page.wait_for_selector(HANDLE)
     x, y = center(page, HANDLE)
     assert page.locator("circle.dot.lost").count() == 0
-    if is_touch:
-        with finger(page, (x, y), (x, y - 90), (x, y - 150)):
-            pass
-    else:
-        page.mouse.move(x, y)
-        page.mouse.down()
-        for way in (100, 160):
-            page.mouse.move(x, y - way, steps=4)
-        page.mouse.up()
+    with hand(page, (x, y), (x, y - 90), (x, y - 150)):
+        pass
     page.wait_for_url(lambda url: "row_pull=" in url)
     settled(page)
     step = int(page.locator(HANDLE).get_attribute("aria-valuenow")) + int(STEPS[0])
     wait_for_parameters(page, row_pull=str(step))
     lost = np.flatnonzero(is_lost(pull(shown()[0], 5, 300, step), 5)).tolist()
     assert lost
-    assert in_the_end(page, lambda: lost_in(page), lambda now: now == lost) == lost
+    becomes(page, lambda: lost_in(page), lost)
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
     page.locator(HANDLE).press("ArrowDown")
     wait_for_parameters(page, row_pull=str(step - 1))
-
-
-def lost_in(page) -> list[int]:
-    """The numbers that are drawn as lost."""
-    return page.eval_on_selector_all(
-        "circle.dot", "dots => dots.flatMap((dot, i) => dot.classList.contains('lost') ? [i] : [])"
-    )
 
 
 def test_the_overview_opens_a_picture_by_a_click_each_time(server, open_page):

@@ -2,12 +2,10 @@
 and brings "How we know" into sight.
 """
 
-from collections.abc import Iterator
-
 import pytest
 
 from pages.kit.terms.explain import glossary
-from tests.browser.anatomy import PHONE, screens
+from tests.browser.anatomy import PHONE
 from tests.browser.looks import in_the_end
 from tests.browser.views import View
 from tests.browser.visits import drawn
@@ -95,12 +93,6 @@ def test_a_mark_goes_with_its_word(server, open_page):
     assert page.get_by_text("Higher!").count() == 1
     names = {name.lower() for term in glossary().values() for name in term.every_name}
     assert words <= names | {f"{name}s" for name in names} | {""}
-
-
-@pytest.fixture
-def show(chromium, server) -> Iterator:
-    with screens(chromium, server.url) as of_screen:
-        yield of_screen
 
 
 def test_a_tap_shows_a_sentence_that_fits_the_telephone(show):
