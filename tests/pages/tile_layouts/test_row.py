@@ -9,7 +9,7 @@ from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES
 from pages.kit.stage.window import PER_POWER
 from pages.tile_layouts.charts.scene import matmul_scene
-from pages.tile_layouts.row import _frames, is_lost, notice, pull, sums, windows
+from pages.tile_layouts.row import _frames, is_lost, notice, pull, windows
 from tests.pages.tile_layouts.reference import multiplied
 from tests.sweeps import some_cases
 
@@ -30,14 +30,17 @@ def test_the_frame_has_the_numbers_of_the_quantizer(recipe, matmul, step):
     k, many = scene.mnk[2], len(windows(scene))
     frame = np.frombuffer(base64.b64decode(_frames(scene, ROW, COLUMN, NUMBER)), "<f4")
     lost, _, rounded, exact, edges = np.split(frame, [k, 2 * k, 3 * k, 4 * k])
-    sides = zip(Side, (ROW, COLUMN), strict=True)
+    sides = list(zip(Side, (ROW, COLUMN), strict=True))
     values, other = (scene.along_k(side, multiplied(scene.operand(side), 0), at) for side, at in sides)
     x = scene.along_k(Side.A, scene.a.x, ROW)
     assert np.array_equal(lost != 0, (values == 0) & (x != 0))
     is_left_out = (scene.spec.a is None or scene.spec.a.rotation is None) * (np.arange(k) == NUMBER)
     products = np.where(is_left_out, 0, values * other)
     assert rounded == pytest.approx(np.cumsum(products), rel=1e-6, abs=1e-6 * np.abs(products).max())
-    assert len(exact) == k
+    a, b = (scene.along_k(side, scene.operand(side).x, at).astype(np.float64) for side, at in sides)
+    assert exact == pytest.approx(
+        np.cumsum(np.where(is_left_out, 0, a * b)), rel=1e-5, abs=1e-6 * np.abs(a * b).max()
+    )
     assert len(edges) == 3 * many
     top, _, zero = edges.reshape(many, 3).T
     spec = scene.spec.a
@@ -48,17 +51,6 @@ def test_the_frame_has_the_numbers_of_the_quantizer(recipe, matmul, step):
         assert size.max() <= high + 1e-4
         if spec is not None and not spec.is_random:
             assert (np.abs(x[start:stop]) <= 2.0 ** (low + 1e-4))[lost[start:stop] != 0].all()
-
-
-def test_without_a_pull_the_sum_is_that_of_the_matmul_but_for_the_gold_number():
-    scene = own("deepseek_v3")
-    rounded, exact = sums(scene, ROW, COLUMN, NUMBER)
-    a, b = (
-        scene.factors_along_k(s, at) * scene.scale_along_k(s, at)
-        for s, at in ((Side.A, ROW), (Side.B, COLUMN))
-    )
-    assert rounded[-1] == pytest.approx(a @ b - a[NUMBER] * b[NUMBER])
-    assert exact[-1] == pytest.approx(rounded[-1], abs=1)
 
 
 def test_a_large_number_takes_its_own_tile_along_and_no_other():
