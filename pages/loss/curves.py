@@ -6,7 +6,7 @@ from itertools import groupby
 from statistics import fmean
 
 from fp8core.experiments import run_spread
-from fp8core.experiments.run_spread import POWER, SURE, paired_gap, runs_needed
+from fp8core.experiments.run_spread import POWER, SURE, runs_needed
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.train.job import BF16
@@ -186,7 +186,6 @@ def table(last: Sequence[Final]) -> str:
 
 # SURE and POWER are in its subscripts.
 FORMULA = r"n \;=\; 2\,(z_{0.975} + z_{0.8})^2 \left(\frac{\sigma}{\delta}\right)^2"
-DIFFERENCES = (1.0, 0.5, 0.2, 0.1, 0.05)
 
 
 def _draw_ends(controls: Controls, group: Group, recipes: Sequence[str]) -> None:
@@ -218,9 +217,6 @@ def _draw_ends(controls: Controls, group: Group, recipes: Sequence[str]) -> None
         f"recipe; the factor is {run_spread.factor():.2f}. With n runs, a true difference of δ is found in "
         f"{POWER:.0%} of all cases, and equal recipes seem to differ in {1 - SURE:.0%}."
     )
-    heads = ("difference δ", "runs of each", "if σ is at its low end", "if σ is at its high end")
-    rows = [(f"{d:g}%", *(f"{runs_needed(s, d):,}" for s in (spread, low, high))) for d in DIFFERENCES]
-    know.markdown(markdown_table(heads, rows, ">"))
     noise = "; ".join(
         f"σ = {short(one.percent, 2)}% over {one.runs} runs of {one.of} ({one.link})"
         for one in literature().noise
@@ -259,16 +255,12 @@ def equal_seeds(group: Group) -> str:
     )
     if not equal.helps:
         return f"**Equal seeds do not help for sure.** {distance}"
-    pairs = gaps.pairs(group)
-    by_title = {title: paired_gap(each, equal.spread, equal.freedom) for title, each in pairs.items()}
-    rows = [
-        (plain(t), one.runs, interval(one), "yes" if one.is_clear else "no") for t, one in by_title.items()
-    ]
-    heads = ("recipe", "pairs", "above bf16 of the same seed", "leaves out 0")
+    every = [equal.gap(each) for each in gaps.pairs(group).values()]
     return (
-        f"**Equal seeds help here.** {distance}\n\n{markdown_table(heads, rows, '<>><')}\n\n"
-        f"Were all {len(pairs)} equal to bf16, {short((1 - SURE) * len(pairs), 2)} of these intervals would "
-        "leave out 0 by chance. One that barely does is no finding yet: train more seeds of it."
+        f"**Equal seeds help here.** {distance} The table of “Held-out” has each recipe's interval “of equal "
+        f"seeds”. Of all {len(every)}, {sum(one.is_clear for one in every)} leave out 0. Were all recipes "
+        f"equal to bf16, {short((1 - SURE) * len(every), 2)} would by chance. One that barely does is no "
+        "finding yet: train more seeds of it."
     )
 
 

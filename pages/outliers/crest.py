@@ -90,7 +90,7 @@ def notice(lines: Mapping[str, tuple[Draws, ...]], counted: Counted) -> str:
 
 def _draw(key: str, curves: Mapping[str, tuple[Draws, ...]], marks: Mapping[str, Mark]) -> None:
     draw_chart(
-        draws_chart(curves, marks, "crest factor of the tensor: largest |x| over rms", page_ink()),
+        draws_chart(curves, marks, page_ink()),
         key=key,
         alt="; ".join(f"{name}: {db(p[0].mean)} to {db(p[-1].mean)}" for name, p in curves.items()),
     )

@@ -10,9 +10,8 @@ from pages.kit.charts.curves import Series, line
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import spread
-from pages.kit.charts.legible import axis_title
 from pages.kit.charts.recipe_marks import Mark
-from pages.kit.charts.template import Filled, by_column, several, template, text
+from pages.kit.charts.template import Filled, by_column, several, template
 
 POINTS, NAMES = "points", "names"
 TALL = 300
@@ -20,9 +19,7 @@ _LABEL = 112  # pixels at the right for the names of the lines
 _APART = 0.085  # the least distance of two names, as a share of the axis
 
 
-def draws_chart(
-    curves: Mapping[str, Sequence[Draws]], marks: Mapping[str, Mark], axis: str, ink: Ink
-) -> Filled:
+def draws_chart(curves: Mapping[str, Sequence[Draws]], marks: Mapping[str, Mark], ink: Ink) -> Filled:
     """Every curve over a logarithmic axis, its name at its end."""
     points = [
         {"who": name, "color": marks[name].color, "shape": marks[name].shape}
@@ -41,7 +38,6 @@ def draws_chart(
         {POINTS: by_column(points), NAMES: names},
         span=[min(at), max(at)],
         errors=[low, high],
-        axis=axis_title(axis),
     )
 
 
@@ -54,7 +50,7 @@ def has_error(draws: Draws) -> bool:
 def _draws(ink: Ink) -> alt.LayerChart:
     x = alt.X(
         "at:Q",
-        title=text("axis", "crest factor"),
+        title="crest factor of the tensor: largest |x| over rms",
         scale=alt.Scale(
             type="log",
             base=2,
