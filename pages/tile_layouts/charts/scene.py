@@ -1,9 +1,9 @@
 """A small corner of each tensor, quantized as a recipe says."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,8 @@ K_TILES, K_ELEMENTS = 4, 64
 TO_SCALE, LINES = 256, 16
 _FREE_TILES, _FREE_ELEMENTS = 3, 12
 
-# float32[rows, columns], the corner of a stored tensor.
-Draw = Callable[[LayerTensor, tuple[int, int]], NDArray[np.float32]]
 
-
+@lru_cache(maxsize=32)
 def numbers(
     kind: str, tensor: LayerTensor, shape: tuple[int, int], seed: int, fan_in: int
 ) -> NDArray[np.float32]:
@@ -219,28 +217,21 @@ def _free(spec: OperandSpec | None) -> Extent:
     return WHOLE if spec is None else spec.tile.mn
 
 
-def _within(sizes: dict[Axis, int], layer: LayerShape) -> LayerShape:
-    return LayerShape(*(min(sizes[axis], layer.size(axis)) for axis in (Axis.TOKENS, Axis.IN, Axis.OUT)))
-
-
-def _corner_to_scale(matmul: Matmul, spec: MatmulSpec, layer: LayerShape) -> LayerShape:
-    """TO_SCALE elements along each dim, LINES along a free dim with tiles of one element or of all."""
-    free = {matmul.m: _free(spec.a), matmul.n: _free(spec.b)}
-    lines = {axis: LINES if extent in (1, WHOLE) else TO_SCALE for axis, extent in free.items()}
-    return _within({**lines, matmul.k: TO_SCALE}, layer)
-
-
 def _corner_extent(extent: Extent) -> int:
     """Elements along a dim: a few tiles, or some elements where a tile is one or all."""
     return _FREE_ELEMENTS if extent is WHOLE or extent == 1 else _FREE_TILES * extent
 
 
 def _scene(
-    recipe: Recipe, matmul: Matmul, layer: LayerShape, corner: LayerShape, draw: Draw, seed: int
+    recipe: Recipe, matmul: Matmul, kind: str, seed: int, layer: LayerShape, sizes: dict[Axis, int]
 ) -> Scene:
+    """A matmul on a corner of the layer, of at most these sizes."""
+    corner = LayerShape(*(min(sizes[axis], layer.size(axis)) for axis in (Axis.TOKENS, Axis.IN, Axis.OUT)))
+
     def operand(side: Side) -> CornerOperand:
         tensor = matmul.operand(side)
-        return CornerOperand.of(draw(tensor, corner.of(tensor)), recipe.operand(matmul, side), seed)
+        x = numbers(kind, tensor, corner.of(tensor), seed, layer.in_)
+        return CornerOperand.of(x, recipe.operand(matmul, side), seed)
 
     a, b = operand(Side.A), operand(Side.B)
     return Scene(recipe=recipe, matmul=matmul, layer=layer, corner=corner, a=a, b=b)
@@ -251,21 +242,19 @@ def matmul_scene(recipe: Recipe, matmul: Matmul, kind: str, seed: int, layer: La
     spec = recipe.spec(matmul)
     sizes = {matmul.m: _corner_extent(_free(spec.a)), matmul.n: _corner_extent(_free(spec.b))}
     sizes[matmul.k] = K_TILES * math.lcm(*spec.extents_along_k) if spec.extents_along_k else K_ELEMENTS
-
-    def draw(tensor: LayerTensor, shape: tuple[int, int]) -> NDArray[np.float32]:
-        return numbers(kind, tensor, shape, seed, layer.in_)
-
-    return _scene(recipe, matmul, layer, _within(sizes, layer), draw, seed)
+    return _scene(recipe, matmul, kind, seed, layer, sizes)
 
 
 def overview_scenes(recipes: Sequence[Recipe], kind: str, seed: int, layer: LayerShape) -> list[Scene]:
-    """All matmuls of these recipes. Pictures of equal corners share their numbers."""
-    draw = cache(lambda *corner: numbers(kind, *corner, seed, layer.in_))
-    return [
-        _scene(recipe, matmul, layer, _corner_to_scale(matmul, recipe.spec(matmul), layer), draw, seed)
-        for matmul in MATMULS.values()
-        for recipe in recipes
-    ]
+    """All matmuls: TO_SCALE along a dim, LINES along one with tiles of one element or all."""
+    scenes = []
+    for matmul in MATMULS.values():
+        for recipe in recipes:
+            spec = recipe.spec(matmul)
+            free = {matmul.m: _free(spec.a), matmul.n: _free(spec.b)}
+            sizes = {axis: LINES if extent in (1, WHOLE) else TO_SCALE for axis, extent in free.items()}
+            scenes.append(_scene(recipe, matmul, kind, seed, layer, sizes | {matmul.k: TO_SCALE}))
+    return scenes
 
 
 @dataclass(frozen=True, kw_only=True)
