@@ -6,11 +6,11 @@ Eight bits train as well as bf16. Does your GPU compute them right?
 import streamlit as st
 
 from kernels.check.report import CheckJob, Report
-from pages.kit.gemm.queue_panel import draw_queue, session, workers
+from pages.kit.gemm.queue_panel import draw_queue, session, submit, workers
 from pages.kit.shell import open_page
 from pages.kit.view import draw_notice, stage
 from pages.sanity_check.facts import EXTENT, NEWEST, QUICK, check_of, past_control
-from pages.sanity_check.history import history, start
+from pages.sanity_check.history import history
 from pages.sanity_check.report import (
     before,
     count,
@@ -45,7 +45,7 @@ has_gpu = workers().has_gpu
 def run(quick: bool) -> None:
     """Start a check, and show it once it is over."""
     controls.preset(run=NEWEST)
-    start(CheckJob(quick=quick))
+    history().follow(submit(CheckJob(quick=quick)))
 
 
 def draw_partial(report: Report) -> None:

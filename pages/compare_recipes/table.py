@@ -16,7 +16,7 @@ from pages.compare_recipes.charts.table import (
     SCALES,
     Differences,
     differences,
-    operand_name,
+    granularity,
     scale_name,
     table_chart,
 )
@@ -111,7 +111,10 @@ def alt_text(recipes: Sequence[Differences]) -> str:
     sentences = []
     for one in recipes:
         operands = [(FPROP.operand(side), one.recipe.operand(FPROP, side)) for side in Side]
-        tiles = ", ".join(f"{tensor.value} {operand_name(tensor, operand)}" for tensor, operand in operands)
+        tiles = ", ".join(
+            f"{tensor.value} {granularity(tensor, operand.tile) if operand else 'bf16: no scale'}"
+            for tensor, operand in operands
+        )
         scale = "" if one.rule is None else f"; scales in {scale_name(one.rule)}"
         sentences.append(f"{one.recipe.title}: {tiles}{scale}; {count(one.copy_count, 'copy', 'copies')}")
     return ". ".join(sentences)

@@ -7,7 +7,6 @@ from typing import Any
 import streamlit as st
 
 from pages.kit.chart import Clicks, draw_chart
-from pages.kit.charts.hand import NEVER
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.stage.hand import Hand
@@ -30,7 +29,8 @@ def with_slider(spec: Spec, name: str, start: float | str) -> Spec:
     if bind is None:
         raise ValueError(f"the chart needs a slider for {name!r}; it has {[p['name'] for p in params]}")
     path, with_name = _first_view(spec)
-    select = {"type": "point", "fields": [AT], "on": NEVER, "clear": False}
+    # The slider alone moves the selection: a click on a mark would empty it.
+    select = {"type": "point", "fields": [AT], "on": "click[false]", "clear": False}
     slider = {"name": SLIDER, "select": select, "bind": bind, "value": [{AT: start}], "views": [path]}
     follower = {"name": name, "expr": f"isArray({SLIDER}.{AT}) ? {SLIDER}.{AT}[0] : {json.dumps(start)}"}
     ready = with_name | {"params": [follower if p["name"] == name else p for p in params] + [slider]}
@@ -38,11 +38,12 @@ def with_slider(spec: Spec, name: str, start: float | str) -> Spec:
 
 
 def _first_view(spec: Spec) -> tuple[str, Spec]:
-    if "layer" not in spec:
+    parts = next((parts for parts in ("vconcat", "layer") if parts in spec), None)
+    if parts is None:
         name = spec.get("name", _FIRST_VIEW)
         return name, spec | {"name": name}
-    name, first = _first_view(spec["layer"][0])
-    return name, spec | {"layer": [first, *spec["layer"][1:]]}
+    name, first = _first_view(spec[parts][0])
+    return name, spec | {parts: [first, *spec[parts][1:]]}
 
 
 def chart_with_slider(
@@ -54,14 +55,12 @@ def chart_with_slider(
     at: float | str,
     spec_at: Callable[[Any], Spec],
     alt_at: Callable[[Any], str],
-    param: str = SLIDER,
-    field: str = AT,
     is_rigid: bool = False,
     hand: Hand | None = None,
     around: Place | None = None,
     clicks: Clicks | None = None,
 ) -> Place:
-    """Draw `spec_at(start)` with a slider in `field` of its selection `param`, and return its place.
+    """Draw `spec_at(start)`, a chart `with_slider`, and return its place.
 
     `control` follows the slider. The chart is new, at `at`, when `inputs` (all that its data depend on) or
     `at` changes, or the reader returns. `hand` replaces the slider on a chart with a rail; `clicks` hears its
@@ -79,7 +78,7 @@ def chart_with_slider(
     def on_move() -> None:
         if clicks is not None:
             clicks.hear(key)
-        position = (selected(key, param) or [{}])[-1].get(field)
+        position = (selected(key, SLIDER) or [{}])[-1].get(AT)
         if position is not None and control.accepts(now := type(control.default)(position)):
             state["at"] = now
             controls.preset(**{control.key: now})
@@ -91,7 +90,7 @@ def chart_with_slider(
             place=place,
             key=key,
             on_select=on_move,
-            selection_mode=[param] if clicks is None else [param, clicks.parameter],
+            selection_mode=[SLIDER] if clicks is None else [SLIDER, clicks.parameter],
             alt=alt_at(state["start"]),
             is_rigid=is_rigid,
             margin=0 if hand else TALL,

@@ -16,7 +16,7 @@ from kernels.measure.jobs import GemmJob
 from kernels.measure.rows import SIMPLE_FIRST, Peer, Provenance, Row, Timing
 from pages.kit.chart import draw_chart, draw_clickable, page_ink, room
 from pages.kit.charts.recipe_marks import BF16, mark_of
-from pages.kit.charts.words import duration, number, ratio
+from pages.kit.charts.words import duration, number
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import is_awaited
 from pages.kit.gemm.results import Origin, Result
@@ -90,15 +90,7 @@ def sentence(row: Row) -> str:
     return ran
 
 
-_TRUTH = "‖D − truth‖ / ‖truth‖, where the truth is the product of the unquantized operands in fp64."
-_QUANTIZATION = (
-    "The exact product of the dequantized operands (`torch.mm` in fp64) against the truth: the price of the "
-    "FP8 values, which no kernel can lower."
-)
-_KERNEL = (
-    "The kernel's result against that exact product of the same FP8 operands: the price of the tensor "
-    "core's accumulator, of rounding D, and of refolding where it was chosen."
-)
+_TRUTH = "**Error**: ‖D − truth‖ / ‖truth‖. The truth is the product of the unquantized operands in fp64."
 
 # The times' share of the height, pixels of a heading, and the worst elements in the picture.
 _TIMES, _HEADING, _MOST_WORST = 0.34, 30, 5
@@ -106,10 +98,6 @@ _FIRST = (
     "This is the first answer: errors over some rows of D, times of a few short turns. The careful one has "
     "torch's own matmul beside it."
 )
-_ALL_IN = "Times faster than bf16 torch.mm where the time of quantizing A and B counts too."
-_TORCH = "Times faster than torch's own scaled matmul of the same recipe, the matmul alone."
-_SIMPLE = "Times faster than the simple kernel, the one to read, in the same run."
-_DOT_SCALED = f"Times faster than {dot_scaled.TITLE} in the same run. {dot_scaled.NOTE}"
 
 
 def notice(result: Result, timing: Result | None, *, runs: str) -> str:
@@ -189,20 +177,8 @@ def draw_details(result: Result, job: GemmJob, place: Place) -> None:
         draw_kernel(row, place)
 
 
-def _draw_metrics(*metrics: tuple[str, str, str]) -> None:
-    with st.container(horizontal=True):
-        for label, value, help_ in metrics:
-            st.metric(label, value, help=help_, width=150)
-
-
 def _draw_error(row: Row) -> None:
-    _draw_metrics(
-        ("Error, rel_err", words.percent(row.errors.rel_err), _TRUTH),
-        ("SQNR", words.decibel(row.errors.sqnr_db), "−20 log₁₀ of rel_err; 6 dB is one bit."),
-        ("by quantization", words.percent(row.errors.quantization_rel_err), _QUANTIZATION),
-        ("by the sum", words.percent(row.errors.kernel_rel_err), _KERNEL),
-    )
-    st.write(words.error_sentence(row))
+    st.write(f"{_TRUTH} {words.error_sentence(row)}")
     if row.provenance is Provenance.INTERPRETER:
         st.caption("The interpreter adds in fp32; a tensor core keeps fewer bits.")
     if row.prediction:
@@ -258,20 +234,8 @@ def _draw_time(row: Row) -> None:
         st.write(f"**Speed**: {plain(row.note or 'not timed')}.")
         return
     low, high = duration(row.ours.p20_us), duration(row.ours.p80_us)
-    spread = f"Median of {row.ours.runs} runs; 20th percentile {low}, 80th {high}."
-    metrics = [
-        ("Time", duration(row.ours.median_us), spread),
-        ("TFLOP/s", number(row.tflop_s), "2 · M · N · K / time."),
-        ("GB/s", number(row.gb_s), "Codes, scales and D, once each, / time."),
-        ("× bf16", ratio(row.over(Peer.BF16)), "Times faster than bf16 torch.mm."),
-        ("× bf16, in all", ratio(row.over_bf16_with_quantize), _ALL_IN),
-        ("× torch", ratio(row.over(Peer.TORCH)), _TORCH),
-    ]
-    if Peer.SIMPLE in row.times:
-        metrics.append(("× simple", ratio(row.over(Peer.SIMPLE)), _SIMPLE))
-    if Peer.DOT_SCALED in row.times:
-        metrics.append(("× dot_scaled", ratio(row.over(Peer.DOT_SCALED)), _DOT_SCALED))
-    _draw_metrics(*metrics)
+    median = f"{duration(row.ours.median_us)}, the median of {row.ours.runs} runs"
+    st.write(f"**Speed**: {median}; 20th percentile {low}, 80th {high}.")
     if Peer.QUANTIZE in row.times:
         share = row.us(Peer.QUANTIZE) / (row.us(Peer.QUANTIZE) + row.ours.median_us)
         st.write(
@@ -315,7 +279,7 @@ def _draw_details(row: Row) -> None:
         "Kernel": row.kernel,
         "Torch's scaled op": (torch.op if torch else "") or later or "none was timed",
         "D": row.job.spec.out.name,
-        "Bytes, at least": f"{row.bytes:,}",
+        "Bytes, at least": f"{row.bytes:,}, {number(row.gb_s)} GB/s",
         "Clock": f"{own.clock_mhz:.0f} MHz" if own.clock_mhz else later or "not read",
         "Power": f"{own.power_w:.0f} W" if own.power_w else later or "not read",
     }

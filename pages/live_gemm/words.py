@@ -136,12 +136,6 @@ def percent(value: float) -> str:
     return percent_text(value, 3 if value == 0 or value >= 1e-6 else 2)
 
 
-def decibel(value: float) -> str:
-    if not math.isfinite(value):
-        return NONE if math.isnan(value) else "∞ dB"
-    return f"{value:.1f} dB"
-
-
 _NEAREST = (Rounding.NEAREST_EVEN, Rounding.NEAREST_AWAY)
 
 

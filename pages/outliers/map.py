@@ -13,7 +13,7 @@ from PIL import Image
 from fp8core.inputs import InputKind
 from fp8core.tiles import WHOLE
 from pages.kit.chart import draw_chart, room, theme
-from pages.kit.chart_slider import chart_with_slider
+from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled
@@ -23,7 +23,6 @@ from pages.kit.stage.hand import Hand
 from pages.kit.view import draw_notice, here, stage
 from pages.outliers import codes
 from pages.outliers.charts.map import APART, HAND, Stops, map_chart
-from pages.outliers.charts.map import FACTOR as FIELD
 from pages.outliers.controls import DATA, EVERY, FACTOR, FACTORS, NUMBERS
 from pages.outliers.data import FACTOR as OUTLIER
 from pages.outliers.data import SHADES, Codes, ErrorMap, operand_of_key, tensor_of
@@ -57,9 +56,9 @@ def show(controls: Controls) -> None:
             # A hand changes the data alone, so the browser keeps the picture.
             inputs=(replace(subject, source=replace(subject.source, factor=1.0, every=1)), theme(), height),
             at=controls.value(FACTOR),
-            spec_at=lambda start: picture(subject, maps, height, theme(), start, run),
-            param=HAND,
-            field=FIELD,
+            spec_at=lambda start: with_slider(
+                picture(subject, maps, height, theme(), run, has_hand=True), HAND, start
+            ),
             alt_at=lambda _: (
                 f"Error maps of {', '.join(titles.values())} below the largest number of each channel."
             ),
@@ -75,7 +74,7 @@ def show(controls: Controls) -> None:
             hand.mount("hand_outliers_every", at=every, on_change=pull)
     else:
         draw_chart(
-            picture(subject, maps, height, theme(), run=run),
+            picture(subject, maps, height, theme(), run),
             key="outliers_map",
             place=place,
             is_rigid=True,
@@ -107,16 +106,16 @@ def picture(
     maps: Mapping[str, ErrorMap],
     height: int,
     theme: str,
-    start: int | None = None,
     run: tuple[str, Codes] | None = None,
+    *,
+    has_hand: bool = False,
 ) -> Filled:
-    """The maps, with a line around a `run` of one; with a `start`, a handle on the outliers."""
+    """The maps, with a line around a `run` of one, and perhaps a handle on the outliers."""
     first = next(iter(maps.values()))
-    stops = start and Stops(
+    stops = Stops(
         channels=_outlier_channels(subject, first),
         factor=subject.source.factor,
         factors=list(FACTOR.options),
-        start=start,
         every=subject.source.every,
         distances=list(EVERY.options),
     )
@@ -133,7 +132,7 @@ def picture(
         *(FIGURES if first.has_outliers else FIGURES_OF_ALL),
         height,
         INKS[theme],
-        stops,
+        stops if has_hand else None,
     )
 
 

@@ -11,14 +11,13 @@ from fp8core.quantize import quantized_values
 from fp8core.rotations import RotationKind
 from fp8core.tiles import WHOLE, TileGrid
 from pages.kit.chart import page_ink, room
-from pages.kit.chart_slider import chart_with_slider
+from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, arrow
 from pages.kit.controls import Controls
 from pages.kit.stage.hand import Hand
 from pages.kit.view import draw_notice, here
 from pages.rotations.charts.vectors import ENTRIES, OUTLIER, POSITIONS, vector_picture
-from pages.rotations.charts.vectors import MAGNITUDE as SLIDER
 from pages.rotations.controls import MAGNITUDE, draw_cases, draw_rotation
 from pages.rotations.facts import FEW, RESULTS, Setting, change, errors_at, of_format, setting_of
 
@@ -32,7 +31,8 @@ _AROUND = 8
 def picture(setting: Setting, start: int, ink: Ink, height: int) -> Filled:
     data, ends = panels_of(setting)
     limits, spec = (MAGNITUDE.low, MAGNITUDE.high), setting.spec()
-    return vector_picture(data, words(setting), spec, setting.size, start, limits, ends, height, ink)
+    chart = vector_picture(data, words(setting), spec, setting.size, limits, ends, height, ink)
+    return with_slider(chart, OUTLIER, start)
 
 
 @lru_cache(maxsize=RESULTS)
@@ -134,8 +134,6 @@ def show(controls: Controls) -> None:
         inputs=(setting, page_ink(), height),
         at=magnitude,
         spec_at=lambda start: picture(setting, start, page_ink(), height),
-        param=OUTLIER,
-        field=SLIDER,
         # Another text would make the browser build the picture anew: it has nothing that a drag changes.
         alt_at=lambda _: (
             f"{setting.size} numbers over a logarithmic axis, before and after the rotation, in the window "

@@ -29,7 +29,7 @@ class Past:
 
 
 class History:
-    """The reports of at most CHECKS_KEPT checks, and the tickets of unfinished checks. Thread-safe."""
+    """The reports of at most MOST_CHECKS checks, and the tickets of unfinished checks. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -80,7 +80,3 @@ _HISTORY = History()
 def history() -> History:
     """The server's one history: like the queue, it outlives a cleared cache."""
     return _HISTORY
-
-
-def start(job: CheckJob) -> None:
-    history().follow(gpu_queue.submit(job))

@@ -182,12 +182,14 @@ def _lacks_a_record(line: Line) -> bool:
 
 def _draw_take_home(report: Report) -> None:
     st.markdown("Copy into an issue, or download:")
-    with st.container(horizontal=True):
-        for label, text, name, mime in (
-            ("JSON", lambda: document([report]), "fp8_check.json", "application/json"),
-            ("Markdown", lambda: markdown(report), "fp8_check.md", "text/markdown"),
-        ):
-            st.download_button(label, text, name, mime, icon=":material/download:", on_click="ignore")
+    st.download_button(
+        "JSON",
+        lambda: document([report]),
+        "fp8_check.json",
+        "application/json",
+        icon=":material/download:",
+        on_click="ignore",
+    )
     st.code(markdown(report), language="markdown", height=260)
 
 

@@ -17,7 +17,7 @@ from fp8core.quantize import values_under
 from fp8core.scales import E8M0_EVEN, E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE, ScaleRule, saturated_share
 from fp8core.tiles import TileGrid
 from pages.kit.chart import page_ink, room
-from pages.kit.chart_slider import chart_with_slider
+from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Columns, Filled, arrow
 from pages.kit.charts.words import power_of_two, short
@@ -28,7 +28,7 @@ from pages.kit.stage.hand import Hand
 from pages.kit.tables import markdown_table
 from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Choice, ChoiceStyle, Number
-from pages.scaling.charts.rules import AMAX, AROUND, BLOCK, RAILS, SLIDER, row_name, rules_chart
+from pages.scaling.charts.rules import AROUND, BLOCK, RAILS, SLIDER, row_name, rules_chart
 from pages.scaling.window import BYTES, RESULTS, ROLE, draw_role, numbers, percent
 
 LOG_UNIFORM = "log_uniform"
@@ -88,8 +88,6 @@ def show(controls: Controls) -> None:
         inputs=(blocks, page_ink()),
         at=LEAST + round((controls.value(BLOCK_AMAX) - LEAST) / STEP) * STEP,
         spec_at=lambda start: rules_spec(blocks, start, page_ink(), room()),
-        param=BLOCK,
-        field=AMAX,
         alt_at=lambda _: (
             f"A histogram of amax / scale for each of {len(by_rule)} scale rules, beside the largest value "
             f"of {name}. Share of blocks beyond it: {shares}."
@@ -177,7 +175,8 @@ def rules_spec(blocks: Blocks, start: float, ink: Ink, room: int) -> Filled:
         )
         for title, one in landings(blocks).items()
     }
-    return rules_chart(rows, element.max, (low, high), start, ink, (room - AROUND) // len(RULES))
+    chart = rules_chart(rows, element.max, (low, high), ink, (room - AROUND) // len(RULES))
+    return with_slider(chart, BLOCK, start)
 
 
 def _edges(largest: float, low: float, high: float) -> NDArray[np.float64]:

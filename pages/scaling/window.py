@@ -14,7 +14,7 @@ from fp8core.formats import FORMATS
 from fp8core.inputs import INPUT_NOTES, RECORDED, InputKind, draw, stretch
 from fp8core.linear import OPERANDS, LayerTensor
 from pages.kit.chart import page_ink
-from pages.kit.chart_slider import chart_with_slider
+from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.hand import RAIL
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
@@ -82,8 +82,6 @@ def show(controls: Controls) -> None:
         inputs=(window, page_ink()),
         at=at,
         spec_at=lambda start: window_spec(window, start, page_ink()),
-        param=PICK,
-        field="s",
         alt_at=lambda start: _alt(name, every, _index(every, start)),
         hand=Hand(
             label="Size of the largest number, divided by the scale",
@@ -168,16 +166,16 @@ def window_spec(window: Window, start: float, ink: Ink) -> Filled:
     smallest, largest = np.quantile(log2, 0.02) - max(amax_scale, 0.0), log2.max() - min(amax_scale, 0.0)
     left = math.floor(min(zero - AXIS_ROOM[0], smallest))
     right = math.ceil(max(beyond + AXIS_ROOM[1], largest + 1)) + LABEL_ROOM
-    return window_chart(
+    chart = window_chart(
         name,
         edges=[left, zero, math.log2(format_.min_normal), beyond, right],
         bins={"left": (first + full) * BIN, "share": counts[full] / size.size},
         curve=_columns(every, positions(every)),
         amax=_columns(amax, np.array([amax_scale])),
         largest=log2.max(),
-        start=start,
         ink=ink,
     )
+    return with_slider(chart, PICK, start)
 
 
 def _columns(sweep: ScaleSweep, log2_scales: NDArray[np.float64]) -> dict[str, NDArray]:

@@ -1,5 +1,6 @@
 """Sanity check in a browser: from a click to a verdict, through the real worker."""
 
+import json
 import re
 from pathlib import Path
 
@@ -28,9 +29,9 @@ def test_a_click_gives_a_verdict_that_the_next_reader_sees(server, open_page):
     assert row.get_by_role("img", name="every matmul: pass").count() == 1
     unfold(page, "How we know")
     with page.expect_download() as download:
-        page.get_by_role("button", name="Markdown").click()
-    assert download.value.suggested_filename == "fp8_check.md"
-    assert Path(download.value.path()).read_text().startswith("### FP8 check: ")
+        page.get_by_role("button", name="JSON").click()
+    assert download.value.suggested_filename == "fp8_check.json"
+    assert json.loads(Path(download.value.path()).read_text())
 
     other = open_page(server.url + "/sanity_check", fresh=True)
     assert other.get_by_text(VERDICT).first.is_visible()

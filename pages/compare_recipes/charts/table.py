@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.costs import copy_cost
-from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import FPROP, MATMULS, OPERANDS, Axis, LayerShape, LayerTensor, Side
 from fp8core.quantize import scales
@@ -322,8 +321,7 @@ def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool,
     if rule is not None:
         levels = rule.format.name
         if not is_flat:
-            outer = f" under {rule.outer.format.name}" if rule.outer and rule.has_fitted_outer else ""
-            levels += f"{outer}, {scale_count(rule):,} values"
+            levels = f"{scale_name(rule)}, {scale_count(rule):,} values"
         at_end = {"n_x": _TELEPHONE.ruler[0] * ON_TELEPHONE, "n_y": n_below, "fontSize": 13}
         words.append(word(_LAPTOP.ruler[0], below, levels, ink.text, narrow=rule.format.name, **at_end))
     if tall >= ROOM_FOR_NAMES:
@@ -429,16 +427,6 @@ def granularity(tensor: LayerTensor, tile: tuple[Extent, Extent]) -> str:
     return "group-wise" if 1 in tile else "block-wise"
 
 
-def operand_name(tensor: LayerTensor, operand: Operand | None) -> str:
-    return "bf16: no scale" if operand is None else granularity(tensor, operand.tile)
-
-
-_E8M0 = FORMATS["e8m0"]
-
-
 def scale_name(rule: ScaleRule) -> str:
-    if rule.has_fitted_outer and rule.outer is not None:
-        return f"two-level: {rule.format.name} under {rule.outer.format.name}"
-    if rule.format == _E8M0:
-        return "E8M0, or ue8m0"
-    return f"{rule.format.name}, powers of two" if rule.powers_of_two else rule.format.name
+    outer = f" under {rule.outer.format.name}" if rule.outer and rule.has_fitted_outer else ""
+    return f"{rule.format.name}{outer}"

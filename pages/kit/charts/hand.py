@@ -3,8 +3,6 @@
 import altair as alt
 
 RAIL = "rail"
-NEVER = "click[false]"
-"""The event of a selection that follows its slider alone: a click on a mark would empty it."""
 
 
 def marks_of(name: str) -> str:

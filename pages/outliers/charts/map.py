@@ -7,16 +7,13 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from pages.kit.charts.hand import NEVER, rail
+from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
 ROWS, GROUPS, CHANNELS, TILES = "rows", "groups", "channels", "tiles"
 OUTLINES, HEAD, STOPS, APART = "picked", "head", "stops", "apart"
-# The selection with the position of the handle, and its field.
-HAND, FACTOR = "hand", "factor"
-_START = "start_at"
-_FACTOR = f"(isValid({HAND}.{FACTOR}) ? {HAND}.{FACTOR}[0] : {_START})"
+HAND = "hand"  # the parameter with the position of the handle
 # Pixels for the names, for the figures, and between a map and its figure.
 _LEFT, _RIGHT, _GAP = 165, 200, 36
 _NARROW, _DOWN = "width < 640", "rows_high"
@@ -30,12 +27,11 @@ _FOOT, _RULER = _ABOVE - 0.31, _ABOVE - 0.15
 
 @dataclass(frozen=True, kw_only=True)
 class Stops:
-    """A handle on outlier `channels`, from `start` over `factors`; another one on `every`, their distance."""
+    """A handle on outlier `channels`, over `factors`; another one on `every`, their distance."""
 
     channels: Sequence[int]
     factor: float
     factors: Sequence[int]
-    start: int
     every: int
     distances: Sequence[int]
 
@@ -80,14 +76,14 @@ def map_chart(
     if stops:
         # The channel in the middle has the handle; the others rise with it.
         place = channels[hand[len(hand) // 2] - columns.start]
-        data[STOPS] = by_column([place | {FACTOR: factor} for factor in stops.factors])
+        data[STOPS] = by_column([place | {"factor": factor} for factor in stops.factors])
         data[APART] = by_column(
             [
                 {"at": one, "words": f"an outlier every {one} channels", "now": one == stops.every}
                 for one in stops.distances
             ]
         )
-        holes = {"start": stops.start, "most": stops.factors[-1]}
+        holes = {"most": stops.factors[-1]}
     return _map(ink, stops is not None).filled(
         data,
         columns=[0, len(columns)],
@@ -152,11 +148,7 @@ def _map(ink: Ink, has_hand: bool) -> alt.LayerChart:
     if has_hand:
         layers += _stops(ink) + _apart(ink)
         slider = alt.binding_range(min=1, max=number("most", 500), step=1, name="Outliers ")
-        value = [{FACTOR: number("start", 50)}]
-        params += [
-            alt.param(name=_START, value=number("start", 50)),
-            alt.selection_point(name=HAND, fields=[FACTOR], value=value, bind=slider, on=NEVER, clear=False),
-        ]
+        params.append(alt.param(name=HAND, value=1, bind=slider))
     return (
         alt.layer(*layers, height=number("height", 560))
         .add_params(*params)
@@ -263,7 +255,7 @@ def _head(size: str) -> str:
 
 
 def _channels(ink: Ink, has_hand: bool) -> list[alt.Chart]:
-    size = f"datum.size * (datum.is_pulled ? {_FACTOR} : 1)" if has_hand else "datum.size"
+    size = f"datum.size * (datum.is_pulled ? {HAND} : 1)" if has_hand else "datum.size"
     channels = alt.Chart(alt.NamedData(CHANNELS)).transform_calculate(foot=str(_FOOT), head=_head(size))
     stems = channels.mark_rule().encode(
         x=_x("at"),
@@ -278,11 +270,11 @@ def _channels(ink: Ink, has_hand: bool) -> list[alt.Chart]:
 def _stops(ink: Ink) -> list[alt.Chart]:
     stops = alt.Chart(alt.NamedData(STOPS)).transform_calculate(
         x="datum.at",
-        head=_head(f"datum.size * datum.{FACTOR}"),
-        at=f"datum.{FACTOR}",
-        words=f"'× ' + datum.{FACTOR}",
+        head=_head("datum.size * datum.factor"),
+        at="datum.factor",
+        words="'× ' + datum.factor",
     )
-    now = stops.transform_filter(f"datum.{FACTOR} == {_FACTOR}")
+    now = stops.transform_filter(f"datum.factor == {HAND}")
     words = now.mark_text(align="left", dx=20, fontSize=15, fontWeight=600, color=ink.text)
     return [words.encode(x=_x("x"), y=_y("head"), text="words:N"), rail(stops, _x("x"), _y("head"))]
 

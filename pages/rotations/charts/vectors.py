@@ -13,16 +13,13 @@ import numpy as np
 from fp8core.formats.binades import mantissa_bits
 from fp8core.recipes import OperandSpec
 from fp8core.scales import Fit
-from pages.kit.charts.hand import NEVER, rail
+from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Columns, Filled, number, template, text
 
-OUTLIER = "outlier"
-MAGNITUDE = "magnitude"
+OUTLIER = "magnitude"  # the parameter of the slider
 ENTRIES, POSITIONS, TICKS = "entries", "positions", "ticks"
 _EPSILON = 1e-9
-_START = "start_at"  # Vega's name for the first magnitude
-_NOW = f"(isValid({OUTLIER}.{MAGNITUDE}) ? {OUTLIER}.{MAGNITUDE}[0] : {_START})"
 # Pixels: of the axis' labels, between the panels, of the words at the right, above a panel and below it.
 _LEFT, _GAP, _WORDS, _HEAD, _FOOT, _NARROW_FOOT = 40, 44, 236, 46, 96, 52
 # The panels stand side by side on a wide page; on the widest page, words stand beside them.
@@ -43,7 +40,6 @@ def vector_picture(
     words: Mapping[str, str],
     spec: OperandSpec,
     size: int,
-    start: int,
     limits: tuple[int, int],
     ends: tuple[float, float],
     height: int,
@@ -51,7 +47,7 @@ def vector_picture(
 ) -> Filled:
     """The vector's numbers in two panels over one logarithmic axis, from `ends[0]` to `ends[1]`.
 
-    The handle goes over `limits`, from `start`. Datasets have a column `panel`, 0 before the rotation and 1
+    The handle goes over `limits`. Datasets have a column `panel`, 0 before the rotation and 1
     after it:
 
     - ENTRIES: an entry's number `i`, its `tile`, `rest`, `slope`, and whether it is an `outlier`.
@@ -68,7 +64,6 @@ def vector_picture(
     return _picture(limits, ink).filled(
         {**data, TICKS: columns},
         **words,
-        start=start,
         size=size,
         low=ends[0],
         high=ends[1],
@@ -86,15 +81,9 @@ def vector_picture(
 
 @template
 def _picture(limits: tuple[int, int], ink: Ink) -> alt.LayerChart:
-    hand = alt.selection_point(
-        name=OUTLIER,
-        fields=[MAGNITUDE],
-        on=NEVER,
-        clear=False,
-        value=[{MAGNITUDE: number("start", 1)}],
-        bind=alt.binding_range(min=limits[0], max=limits[1], step=1, name="Outlier's magnitude "),
-    )
-    holes = {_START: ("start", 1), "size": ("size", 16), "low": ("low", 0.1), "high": ("high", 100.0)}
+    bind = alt.binding_range(min=limits[0], max=limits[1], step=1, name="Outlier's magnitude ")
+    hand = alt.param(name=OUTLIER, value=limits[0], bind=bind)
+    holes = {"size": ("size", 16), "low": ("low", 0.1), "high": ("high", 100.0)}
     params = [alt.param(name=name, value=number(*hole)) for name, hole in holes.items()]
     params += [alt.param(name=name, expr=expr) for name, expr in _PANEL.items()]
     layers = (*_windows(ink), *_grid(ink), _share(ink), *_numbers(ink), *_words(ink), _rail())
@@ -123,7 +112,7 @@ def _height(value: str) -> str:
 def _entries() -> alt.Chart:
     return (
         alt.Chart(alt.NamedData(ENTRIES))
-        .transform_calculate(value=f"datum.rest + {_NOW} * datum.slope")
+        .transform_calculate(value=f"datum.rest + {OUTLIER} * datum.slope")
         .transform_calculate(abs="abs(datum.value)")
         .transform_joinaggregate(amax="max(abs)", groupby=["panel", "tile"])
         .transform_calculate(scale=text("scale", "datum.amax"))
@@ -132,7 +121,7 @@ def _entries() -> alt.Chart:
 
 
 def _now() -> alt.Chart:
-    return alt.Chart(alt.NamedData(POSITIONS)).transform_filter(f"datum.at == {_NOW}")
+    return alt.Chart(alt.NamedData(POSITIONS)).transform_filter(f"datum.at == {OUTLIER}")
 
 
 def scale_expr(spec: OperandSpec, amax: str) -> str:

@@ -14,9 +14,9 @@ from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, number, several, template
 from pages.kit.charts.words import power_labels
-from pages.scaling.charts.window import START, Spec, panel, stack
+from pages.scaling.charts.window import Spec, panel, stack
 
-STEP = "looked_at"
+STEP, START = "looked_at", "start_at"  # the step on show, and the first one
 STEPS, EVERY, NAMES = "steps", "every step", "names"
 AMAX, HOLDS = "amax", "the scale holds"
 ROOM = 0.1  # share of the width for the labels, which stand inside
@@ -58,7 +58,8 @@ def _names(amax: NDArray, steps: Mapping[str, NDArray]) -> dict[str, list[object
 
 @template
 def _delayed(ink: Ink) -> Spec:
-    return stack([_figures(ink), _timeline(ink), _bits(ink)], ink)
+    start = {"name": START, "value": number("start", 0.0)}
+    return stack([_figures(ink), _timeline(ink), _bits(ink)], ink, start)
 
 
 def _figures(ink: Ink) -> Spec:

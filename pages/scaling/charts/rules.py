@@ -1,7 +1,7 @@
 """A block's amax under four scale rules: a histogram a rule over amax / scale, and one block to move.
 
-The selection `block` holds amax of that block. The handle in HANDLE_ROW sets it; a pointer on a further
-row of RAILS sets it, too.
+The parameter `block` is amax of that block. The handle in HANDLE_ROW sets it; a pointer on a further row of
+RAILS sets it, too.
 """
 
 from collections.abc import Mapping
@@ -10,21 +10,18 @@ import altair as alt
 import numpy as np
 
 from pages.kit.charts.bars import histogram
-from pages.kit.charts.hand import NEVER, RAIL, rail
+from pages.kit.charts.hand import RAIL, rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import view_title
-from pages.kit.charts.template import Columns, Filled, number, several, template, text
-from pages.scaling.charts.window import START, Spec, panel, stack
+from pages.kit.charts.template import Columns, Filled, several, template, text
+from pages.scaling.charts.window import Spec, panel, stack
 
 BLOCK = "block"
-AMAX = "amax"
 LABEL, AROUND = 12, 170  # pixels of a row's label, and of all around the rows
 # The row of the handle, and the rails by row. The first row does not move: its scale is exact.
 HANDLE_ROW = 1
 RAILS = {HANDLE_ROW: RAIL, 2: "second", 3: "third"}
-# Vega expression: amax of the block that the slider moves.
-NOW = f"(isArray({BLOCK}.{AMAX}) ? {BLOCK}.{AMAX}[0] : {START})"
 BEYOND = "beyond"
 # amax of the block that moves: the least, the largest and a step. Each power of two repeats the picture.
 SLIDER = (1.0, 2.0 - 1 / 32, 1 / 32)
@@ -34,7 +31,6 @@ def rules_chart(
     rows: Mapping[str, tuple[Columns, Columns | bytes]],
     largest: float,
     domain: tuple[float, float],
-    start: float,
     ink: Ink,
     tall: int,
 ) -> Filled:
@@ -54,7 +50,6 @@ def rules_chart(
         holes |= {f"title {i}": view_title(title), f"shares {i}": [0.0, top]}
     return _rules(len(rows), tall, ink).filled(
         values,
-        start=start,
         domain=[low, high],
         ticks=[tick for tick in (largest / 2, largest * 0.75, largest) if low <= tick <= high],
         right=f"datum.lands > {low * (high / low) ** 0.55}",
@@ -64,7 +59,10 @@ def rules_chart(
 
 @template
 def _rules(rules: int, tall: int, ink: Ink) -> Spec:
-    return stack([_row(i, tall, ink, last=i == rules - 1) for i in range(rules)], ink)
+    low, high, step = SLIDER
+    bind = alt.binding_range(min=low, max=high, step=step, name="amax of one block ")
+    block = {"name": BLOCK, "value": low, "bind": bind.to_dict()}
+    return stack([_row(i, tall, ink, last=i == rules - 1) for i in range(rules)], ink, block)
 
 
 def _row(row: int, tall: int, ink: Ink, *, last: bool) -> Spec:
@@ -91,12 +89,6 @@ def _row(row: int, tall: int, ink: Ink, *, last: bool) -> Spec:
     bars = histogram(
         bins.encode(x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0)), tooltip, ink, lost="datum.beyond"
     )
-    if first:
-        low, high, step = SLIDER
-        bind = alt.binding_range(min=low, max=high, step=step, name="amax of one block ")
-        start = [{AMAX: number("start", 1.0)}]
-        block = alt.selection_point(name=BLOCK, fields=[AMAX], bind=bind, on=NEVER, clear=False, value=start)
-        bars = bars.add_params(block)
     layers = [window, bars, edge, *([words] if first else []), *_one_block(row, tall, ink, scale)]
     title, name = text(f"title {row}", "rule"), row_name(row) if row in RAILS else ""
     return panel(*layers, height=tall, title=title, name=name)
@@ -111,7 +103,7 @@ def _one_block(row: int, tall: int, ink: Ink, scale: alt.Scale) -> list[alt.Char
         at="datum.amax", words="'scale ' + datum.text + ' → ' + format(datum.lands, '.4~g')"
     )
     with_amax = moves.transform_calculate(words="'amax ' + datum.amax + ', ' + datum.words")
-    here = (moves if row else with_amax).transform_filter(f"abs(datum.amax - {NOW}) < {SLIDER[2] / 4}")
+    here = (moves if row else with_amax).transform_filter(f"abs(datum.amax - {BLOCK}) < {SLIDER[2] / 4}")
     x, y = alt.X("lands:Q", scale=scale), alt.YValue(LABEL)
     tooltip = [alt.Tooltip("lands:Q", title="lands at"), alt.Tooltip("text:N", title="scale")]
     dot = here.mark_point(filled=True, size=90, color=ink.text, opacity=1)

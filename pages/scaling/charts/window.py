@@ -1,6 +1,6 @@
 """Numbers against a format's window: their histogram, their fate, and SQNR at every scale.
 
-In the browser, all parts follow one selection, `pick`: log2 of the scale. A handle on the numbers or on the
+In the browser, all parts follow one parameter, `pick`: log2 of the scale. A handle on the numbers or on the
 curve sets it.
 """
 
@@ -12,7 +12,7 @@ import altair as alt
 from numpy.typing import NDArray
 
 from pages.kit.charts.bars import histogram
-from pages.kit.charts.hand import NEVER, rail
+from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW, axis_title
@@ -20,7 +20,6 @@ from pages.kit.charts.template import Filled, number, several, template, text
 from pages.kit.charts.words import power_labels
 
 Spec = dict[str, Any]
-START = "start_at"  # Vega's name for the position in which a picture opens
 PICK = "pick"
 # What a hand can drag beside the handle, and the rail of the curve.
 NUMBERS, DECIBELS, ALONG_CURVE = "numbers", "decibels", "along"
@@ -30,9 +29,8 @@ STEP, BIN = 0.25, 0.25  # octaves from one scale to the next, and in a bar of th
 LARGEST, RIGHT_END = "largest number", 0.3
 ZONES = ["becomes 0", "subnormal", "normal", "saturates"]
 Numbers = Mapping[str, NDArray]
-# Vega expressions: log2 of the reader's scale, and the row of the curve there.
-NOW = f"(isArray({PICK}.s) ? {PICK}.s[0] : {START})"
-HERE = f"abs(datum.s - {NOW}) < {STEP / 4}"
+# Vega expression: the row of the curve at the reader's scale.
+HERE = f"abs(datum.s - {PICK}) < {STEP / 4}"
 # In heights of the highest mark: its panel, and the room below 0, where the cursor's dot may lie.
 LABELS_ROOM, BELOW = 1.6, 0.1
 # Pixels of a letter of a zone's name. A zone narrower than its name has none.
@@ -46,10 +44,9 @@ def window_chart(
     curve: Numbers,
     amax: Numbers,
     largest: float,
-    start: float,
     ink: Ink,
 ) -> Filled:
-    """The histogram in the window of a format, then SQNR over the scale; the cursor begins at `start`.
+    """The histogram in the window of a format, then SQNR over the scale.
 
     - `edges`: log2 of |x| / scale at the axis' start, at each zone's end, at the axis' end.
     - `bins`: `left` edge (log2 |x|) and `share` of the numbers, all BIN wide.
@@ -69,7 +66,6 @@ def window_chart(
     middle = f"(datum.x0 + {BIN / 2})"
     return _window(ink).filled(
         {CURVE: curve, BINS: bins, AMAX: amax, SPANS: spans},
-        start=start,
         low=low,
         high=high,
         scales=[low, high],
@@ -88,7 +84,10 @@ def window_chart(
 
 @template
 def _window(ink: Ink) -> Spec:
-    return stack([_histogram(ink), _sqnr_curve(ink)], ink)
+    low, high = number("low", 0.0), number("high", 1.0)
+    bind = alt.binding_range(min=low, max=high, step=STEP, name="log2 of the scale ")
+    pick = {"name": PICK, "value": 0, "bind": bind.to_dict()}
+    return stack([_histogram(ink), _sqnr_curve(ink)], ink, pick)
 
 
 def _histogram(ink: Ink) -> Spec:
@@ -103,7 +102,7 @@ def _histogram(ink: Ink) -> Spec:
     y = alt.Y("share:Q", scale=shares, axis=None)
     bins = (
         alt.Chart(alt.NamedData(BINS))
-        .transform_calculate(x0=f"datum.left - {NOW}", x1=f"datum.x0 + {BIN}")
+        .transform_calculate(x0=f"datum.left - {PICK}", x1=f"datum.x0 + {BIN}")
         .transform_calculate(zone=text("zone", "'normal'"))
         .encode(x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0))
     )
@@ -212,7 +211,7 @@ def _sqnr_curve(ink: Ink) -> Spec:
     ).encode(x=x, y=alt.YDatum(0, scale=scale))
     cursor = (
         alt.Chart(alt.Data(values=[{}]))
-        .transform_calculate(s=NOW)
+        .transform_calculate(s=PICK)
         .mark_rule(color=ink.text, strokeWidth=1.5, strokeDash=[2, 3], aria=False)
         .encode(x=x)
     )
@@ -227,11 +226,6 @@ def _along(field: str = "s:Q", **options: object) -> alt.X:
 
 
 def _handles() -> alt.Chart:
-    low, high, start = number("low", 0.0), number("high", 1.0), [{"s": number("start", 0.0)}]
-    slider = alt.binding_range(min=low, max=high, step=STEP, name="log2 of the scale ")
-    pick = alt.selection_point(
-        name=PICK, fields=["s"], bind=slider, on=NEVER, clear=False, toggle=False, value=start
-    )
     return (
         alt.Chart(alt.NamedData(CURVE))
         .transform_calculate(
@@ -248,7 +242,6 @@ def _handles() -> alt.Chart:
                 alt.Tooltip("dead:Q", title="become 0", format=".3%"),
             ],
         )
-        .add_params(pick)
     )
 
 
@@ -267,11 +260,11 @@ def panel(*layers: alt.Chart, height: int, title: str | None = None, name: str =
     return {"layer": units, "height": height} | view | ({"title": title} if title else {})
 
 
-def stack(panels: Sequence[Spec], ink: Ink) -> Spec:
+def stack(panels: Sequence[Spec], ink: Ink, *params: Spec) -> Spec:
     """Panels one below the other, their vertical axes inside."""
     bold = {"fontSize": 13, "fontWeight": "bold"}
     return {
-        "params": [{"name": START, "value": number("start", 0.0)}],
+        "params": list(params),
         "vconcat": list(panels),
         "spacing": 8,
         "resolve": {"scale": {"color": "independent"}},

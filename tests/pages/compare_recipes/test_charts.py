@@ -169,4 +169,4 @@ def test_a_tile_has_the_name_that_people_use(tensor, tile, name) -> None:
 
 def test_a_scale_is_named_by_its_format_and_levels() -> None:
     names = {name: scale_name(RECIPES[name].fprop.a.scale_rule) for name in ("mxfp8", "nvfp4", "rowwise")}
-    assert names == {"mxfp8": "E8M0, or ue8m0", "nvfp4": "two-level: e4m3 under fp32", "rowwise": "fp32"}
+    assert names == {"mxfp8": "e8m0", "nvfp4": "e4m3 under fp32", "rowwise": "fp32"}

@@ -9,6 +9,7 @@ from fp8core.formats import FORMATS
 from fp8core.recipes import OperandSpec
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import TileShape
+from pages.kit.chart_slider import AT, SLIDER
 from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
 from pages.rotations.charts import vectors
@@ -35,8 +36,8 @@ def setting_of(**values: object) -> Setting:
 def test_the_picture_asks_for_the_data_it_gets_and_starts_the_handle_where_told() -> None:
     chart = picture(setting_of(), 40, LIGHT, 500)
     assert names(chart) == {vectors.ENTRIES, vectors.POSITIONS, vectors.TICKS} == set(chart["datasets"])
-    slider = next(p for p in chart["params"] if p["name"] == vectors.OUTLIER)
-    assert slider["value"] == [{"magnitude": 40}]
+    slider = next(p for p in chart["params"] if p["name"] == SLIDER)
+    assert slider["value"] == [{AT: 40}]
     assert (slider["bind"]["min"], slider["bind"]["max"]) == (1, 128)
 
 

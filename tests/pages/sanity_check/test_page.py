@@ -91,7 +91,7 @@ def test_the_checklist_grows_while_the_check_runs_and_ends_in_a_verdict_and_a_wo
     assert "| :green-badge[✓ pass] | rowwise fprop | 6,724 outputs. |" in words
     assert "- :violet-badge[∅ no] **Block-scaled MMA**: Not here." in words
     assert markdown(replace(REPORT, job=CheckJob())).rstrip() in [block.value for block in at.code]
-    assert [button.proto.label for button in at.get("download_button")] == ["JSON", "Markdown"]
+    assert [button.proto.label for button in at.get("download_button")] == ["JSON"]
 
 
 def test_a_check_that_is_stopped_keeps_what_it_has(open_app, history, gates):

@@ -69,7 +69,7 @@ def test_a_button_moves_the_scale_and_the_address_follows(open_app):
     amax = np.abs(draw(InputKind.GRADIENT_LIKE, (32, 128), 0)).max()
     at_scale = float(at.query_params["scaling_log2"])
     assert at_scale - 0.25 < np.log2(amax / 448) <= at_scale
-    assert f'"value": [{{"s": {at_scale}}}]' in at.get("vega_lite_chart")[0].proto.spec
+    assert f'"value": [{{"at": {at_scale}}}]' in at.get("vega_lite_chart")[0].proto.spec
     assert press(at, "No scale").query_params == {}
 
 
