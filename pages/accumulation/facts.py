@@ -130,12 +130,6 @@ def percent(share: float) -> str:
     return f"{short(value / 10**exponent, 2)}{_GAP}·{_GAP}10{power}%"
 
 
-def apart(x: float, y: float) -> tuple[str, str]:
-    """Two numbers in as many digits as tell them apart."""
-    pairs = ((short(x, digits), short(y, digits)) for digits in range(5, 18))
-    return next((pair for pair in pairs if x == y or pair[0] != pair[1]), (short(x, 17), short(y, 17)))
-
-
 def side(bias: float) -> str:
     return "toward zero" if bias < 0 else "away from zero"
 

@@ -16,10 +16,7 @@ from pages.accumulation.facts import (
     STEP,
     TRACE_K,
     UNIT,
-    apart,
     draw_numbers,
-    percent,
-    side,
     start_of,
 )
 from pages.kit.chart import page_ink, room
@@ -68,7 +65,7 @@ def show(controls: Controls) -> None:
         "are dropped before anything is added. Point at a bar for its numbers. "
         f"The sum c is kept in {unit.out.bits} bits, {unit.out.name}."
     )
-    know.markdown(f"{in_figures(unit, steps, start_of(start))}\n\n{rule(unit)}")
+    know.markdown(rule(unit))
 
 
 def notice(steps: Sequence[TracedStep], is_pulled: bool = False) -> str:
@@ -78,24 +75,6 @@ def notice(steps: Sequence[TracedStep], is_pulled: bool = False) -> str:
     climbs = "The sum grows, and its window climbs with it. " if steps[-1].cut > steps[0].cut else ""
     first = "c holds the window up. " if is_pulled else climbs
     return f"{first}**{count} of {products} products lose bits** to the cut."
-
-
-def in_figures(unit: Accumulator, steps: Sequence[TracedStep], start: float = 0.0) -> str:
-    products, last = sum(step.places.size for step in steps), steps[-1]
-    losses = sum(step.chain != step.kept_sum for step in steps)
-    if last.total == last.exact:
-        end = "nothing is lost in the end"
-    elif last.exact == 0:
-        end = f"off by {short(last.total - last.exact, 3)}"
-    else:
-        error = (last.total - last.exact) / last.exact
-        end = f"off by {percent(abs(error))}, {side(error)}"
-    total, exact = apart(last.total, last.exact)
-    onto = f", added to {short(start)}" if start else ""
-    return (
-        f"After K = {products}{onto}, **{unit.title}** has {total}; the exact sum is {exact}: {end}. "
-        f"Storing c loses bits after {losses} of {len(steps)} steps."
-    )
 
 
 def alt_text(unit: Accumulator, steps: Sequence[TracedStep], first: int) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log2
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -57,11 +56,11 @@ def _newest(records: Any, kind_of: Callable[[T], Hashable]) -> Recorded[T]:
 
 
 def _timelines(folder: Path) -> Recorded[LayerRow]:
-    return _newest(read_timelines(folder), _way_of_step)
+    return _newest(read_timelines(folder), lambda row: (*step(row.job), row.way))
 
 
 def _quantizers(folder: Path) -> Recorded[QuantizerRow]:
-    return _newest(QUANTIZERS.read(folder), attrgetter("job"))
+    return _newest(QUANTIZERS.read(folder), lambda row: row.job)
 
 
 def recorded() -> Recorded[LayerRow]:
@@ -112,10 +111,6 @@ def left_out(source: str, job: TimelineJob) -> list[LeftOut]:
 def step(job: TimelineJob) -> tuple[Block, str, int, int, int]:
     """A job without its number of rounds."""
     return job.block, job.recipe, job.tokens, job.in_, job.out
-
-
-def _way_of_step(row: LayerRow) -> Hashable:
-    return (*step(row.job), row.way)
 
 
 def _here() -> list[Timeline]:

@@ -164,17 +164,18 @@ def roofline(
     speeds = [point.speed for point in points]
     low = 0.7 * min([*speeds, *(roof.at(ends[0]) for roof in roofs)])
     high = 1.5 * max([*speeds, *(roof.tflop_s for roof in roofs)])
-    datasets, values = {}, {"intensities": list(ends), "speeds": [low, high]}
-    if roofs:
-        lines, names = _roofs(roofs, ends)
-        datasets["roofs"] = by_column(lines)
-        datasets["labels"] = by_column(_labels(roofs, ends[1], (high / low) ** _LABEL))
-        datasets["names"] = {"text": ["\n".join(["slopes, from left to right:", *names])]}
-    if points:
-        datasets["points"] = _columns(points, TITLES)
-        values |= _series(points)
-    return _roofline(ink, has_roofs=bool(roofs), has_points=bool(points), is_aside=is_aside).filled(
-        datasets, height=room, **values
+    lines, names = _roofs(roofs, ends)
+    return _roofline(ink, is_aside).filled(
+        {
+            "roofs": by_column(lines),
+            "labels": by_column(_labels(roofs, ends[1], (high / low) ** _LABEL)),
+            "names": by_column([{"text": "\n".join(["slopes, from left to right:", *names])}] * bool(names)),
+            "points": _columns(points, TITLES),
+        },
+        intensities=list(ends),
+        speeds=[low, high],
+        height=room,
+        **_series(points),
     )
 
 
@@ -216,7 +217,7 @@ def _labels(roofs: Sequence[Roof], right: float, height: float) -> list[dict[str
 
 
 @template
-def _roofline(ink: Ink, *, has_roofs: bool, has_points: bool, is_aside: bool) -> alt.LayerChart:
+def _roofline(ink: Ink, is_aside: bool) -> alt.LayerChart:
     x = _intensity_axis()
     y = alt.Y(
         "speed:Q",
@@ -224,14 +225,12 @@ def _roofline(ink: Ink, *, has_roofs: bool, has_points: bool, is_aside: bool) ->
         scale=alt.Scale(type="log", domain=several("speeds", [1.0, 1000.0]), nice=False),
         axis=alt.Axis(values=_SPEED_TICKS, format=",~f", labelOverlap=True),
     )
-    layers = _lines(x, y, ink) if has_roofs else []
-    if has_points:
-        words = tooltip(
-            alt.Tooltip("speed:Q", title="TFLOP/s", format=",.0f"),
-            alt.Tooltip("intensity:Q", title="operations per byte", format=",.0f"),
-        )
-        layers.append(_points(x, y, ink, words, size=75, is_aside=is_aside))
-    return dressed(alt.layer(*layers).properties(height=number("height", 500)), ink)
+    words = tooltip(
+        alt.Tooltip("speed:Q", title="TFLOP/s", format=",.0f"),
+        alt.Tooltip("intensity:Q", title="operations per byte", format=",.0f"),
+    )
+    points = _points(x, y, ink, words, size=75, is_aside=is_aside)
+    return dressed(alt.layer(*_lines(x, y, ink), points).properties(height=number("height", 500)), ink)
 
 
 def _lines(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:

@@ -21,15 +21,15 @@ from kernels.measure.jobs import Cache, GemmJob
 from kernels.probe.sweep import SWEPT, swept
 from pages.accumulation import units as accumulation_units
 from pages.accumulation.charts.curves import LINES, RINGS
-from pages.accumulation.charts.steps import PULLS, SUMS
+from pages.accumulation.charts.steps import PULLS, STRIP_ROWS, SUMS
 from pages.accumulation.cost import pairs
-from pages.accumulation.facts import OPERANDS, SHOW, TERMS, UNIT, apart, percent
+from pages.accumulation.facts import OPERANDS, SHOW, TERMS, UNIT, percent
 from pages.kit.chart_slider import SLIDER
 from pages.kit.charts.words import short
 from pages.kit.inert import plain
 from tests.kernels.measure.made_up import changed
 from tests.pages.gemm_rows import gpu_row, record, run_until, timing
-from tests.pages.specs import sent_dataset
+from tests.pages.specs import in_rows, sent_dataset
 from tests.pages.texts import notice, press, texts
 from tests.sweeps import each, some_cases
 
@@ -66,14 +66,10 @@ def test_every_unit_and_kind_of_numbers_says_what_matmul_gives(open_app, unit, t
     operands = at.selectbox(key="operands").value
     assert operands in ACCUMULATORS[unit].operands
     got, exact = result(ACCUMULATORS[unit], terms, operands, 256)
-    words = texts(at)
-    there, truth = apart(got, exact)
-    assert f"has {there}; the exact sum is {truth}" in words
-    if got == exact:
-        assert "nothing is lost in the end" in words
-    else:
-        assert f"off by {percent(abs(got - exact) / abs(exact))}" in words
-        assert (", toward zero. Storing" in words) == ((got - exact) * exact < 0)
+    points = in_rows(sent_dataset(at.get("vega_lite_chart")[0], STRIP_ROWS))
+    end = points[-1]
+    assert (end["total"], end["exact"], end["off"]) == (short(got, 6), short(exact, 6), short(got - exact, 3))
+    assert (end["side"] == "small") == (abs(got) < abs(exact))
 
 
 def test_the_picture_s_figures_are_those_of_each_prefix(open_app):
