@@ -20,6 +20,7 @@ from pages.kit.classroom.follow import draw_following, publish
 from pages.kit.in_code.panel import draw_in_code
 from pages.kit.in_code.source_text import parsed
 from pages.kit.lesson import panel
+from pages.kit.lesson.library import Place
 from pages.kit.look import presenter
 from pages.kit.terms.explain import draw_words
 from pages.kit.view import close_view, here
@@ -73,14 +74,14 @@ def run_framed(parts: Mapping[str, Sequence[Page]]) -> None:
     lesson = panel.requested_step()
     pages = {part: [one.for_streamlit() for one in of_part] for part, of_part in parts.items()}
     page = st.navigation(pages, position="hidden")
-    if lesson is None or lesson.place is None:
+    if lesson is None:
         draw_sidebar(pages)
     with framed(story, next(one for one in story if one.title == page.title), lesson):
         page.run()
 
 
 @contextmanager
-def framed(story: Sequence[Page], page: Page, lesson: panel.Request | None) -> Iterator[None]:
+def framed(story: Sequence[Page], page: Page, lesson: Place | None) -> Iterator[None]:
     """Draw the frame before a page and after it.
 
     Beside a step, the lesson leads on, and not the story. A page that calls `pages.kit.shell.end` keeps its
@@ -90,7 +91,7 @@ def framed(story: Sequence[Page], page: Page, lesson: panel.Request | None) -> I
     presenter.read()
     panel.draw(lesson, page.name)
     draw_following(page.name)
-    is_story = lesson is None or lesson.place is None
+    is_story = lesson is None
     if is_story and page.thread and not presenter.projected():
         st.html(f'<p class="fp8-thread">{_FOR_KERNELS * page.is_for_kernels}{page.thread}</p>')
     try:

@@ -10,31 +10,16 @@ picture. `here().know` is "How we know".
 """
 
 from contextvars import ContextVar
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import streamlit as st
 
 from pages.kit.widgets import Place
 
-_WIDGETS = ("segmented_control", "selectbox", "slider", "number_input", "text_input", "multiselect", "pills")
 _NOTHING = "<span></span>"
 HIDDEN_KEY = "_notices_hidden"  # true in the session while a step of a lesson waits for a prediction
 WAITING = "What to notice here appears with the answer."
-
-
-class _Bare:
-    """A place with hidden labels, which a screen reader still hears."""
-
-    def __init__(self, place: Place) -> None:
-        self._place = place
-
-    def __getattr__(self, name: str) -> Any:
-        widget = getattr(self._place, name)
-        return partial(widget, label_visibility="collapsed") if name in _WIDGETS else widget
-
-    def container(self, *arguments: Any, **options: Any) -> "_Bare":
-        return _Bare(self._place.container(*arguments, **options))
 
 
 class NoView:
@@ -63,9 +48,9 @@ class View(NoView):
         row = st.container(
             key="view_row", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
         )
-        self.sections: Place = _Bare(row.container(key="view_sections", width="content"))
-        self.control: Place = _Bare(
-            row.container(key="view_control", width="content", horizontal=True, vertical_alignment="center")
+        self.sections: Place = row.container(key="view_sections", width="content")
+        self.control: Place = row.container(
+            key="view_control", width="content", horizontal=True, vertical_alignment="center"
         )
         self.picture = st.container(key="view_stage", gap=None)
         self.below: Any = st.container(key="view_below")

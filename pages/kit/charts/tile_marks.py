@@ -43,23 +43,16 @@ def ranges(ends: NDArray[np.int64]) -> list[range]:
     return [range(start, stop) for start, stop in ends.T.tolist()]
 
 
-def scale_log2(scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log2 of scales; NaN for NaN and for 0 or less."""
-    return np.log2(np.where(scale > 0, scale, np.nan))
+def own_colors(scale: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Positions by log2 from 0 to 1 between powers of two around all scales; NaN for NaN and for 0 or less.
 
-
-def scale_domain(log2: NDArray[np.float64]) -> tuple[int, int]:
-    """Powers of two around all scales, at least four apart: small differences look small."""
+    The powers are at least four apart: small differences look small.
+    """
+    log2 = np.log2(np.where(scale > 0, scale, np.nan))
     logs = log2[~np.isnan(log2)]
     low, high = (math.floor(logs.min()), math.ceil(logs.max())) if logs.size else (0, 0)
     surplus = max(4 - (high - low), 0)
-    return low - surplus // 2, high + (surplus + 1) // 2
-
-
-def own_colors(scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Positions from 0 to 1 between the smallest scale and the largest, by log2."""
-    log2 = scale_log2(scale)
-    low, high = scale_domain(log2)
+    low, high = low - surplus // 2, high + (surplus + 1) // 2
     return np.round((log2 - low) / (high - low), 3)
 
 

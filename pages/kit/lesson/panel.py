@@ -4,7 +4,6 @@ The frame calls `requested_step` before the page table, and `draw` before the pa
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
@@ -35,16 +34,8 @@ _STEP_KEY, _LEFT_KEY = "_lesson_shown", "_lesson_left"
 _OUT_KEY, _NEWS_KEY = "_lesson_truth_is_out", "_lesson_truth_came_out"
 
 
-@dataclass(frozen=True)
-class Request:
-    """A step in the address; `place` is None if the lesson has no such step."""
-
-    text: str
-    place: Place | None
-
-
-def requested_step() -> Request | None:
-    """Return the address's step, or None.
+def requested_step() -> Place | None:
+    """Return the address's step, if the lesson has it.
 
     A page outside the lesson hides nothing, and the next step counts as new.
     """
@@ -54,15 +45,14 @@ def requested_step() -> Request | None:
         st.session_state[HIDDEN_KEY] = False
         if key := st.session_state.pop(_STEP_KEY, None):
             st.session_state[_LEFT_KEY] = key
-    return None if text is None else Request(text, place)
+    return place
 
 
-def draw(request: Request | None, page: str) -> None:
+def draw(place: Place | None, page: str) -> None:
     """Draw the step beside `page`, or a link back to the step that the reader left."""
-    place = None if request is None else request.place
     if place is None:
-        if request is not None:
-            st.warning(f"The lesson has no step {quoted(request.text)}. Here is the page without it.")
+        if (text := address.frame_parameters().get(LESSON)) is not None:
+            st.warning(f"The lesson has no step {quoted(text)}. Here is the page without it.")
         _draw_way_back()
         return
     is_new = st.session_state.get(_STEP_KEY) != place.key
