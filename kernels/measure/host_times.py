@@ -5,9 +5,7 @@ few calls: no call waits for a full queue.
 """
 
 import argparse
-import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import count
 from time import perf_counter_ns
 
@@ -17,8 +15,6 @@ from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES, Operand, Recipe
 from kernels.device import DeviceKind, Unsupported
 from kernels.measure.commands import add_matmul, device_here, matmuls_and_recipes
-from kernels.measure.rows import Timing
-from kernels.typed import to_data
 
 SHAPE = LayerShape(tokens=256, in_=512, out=256)
 _BATCHES, _CALLS, _WARM_UP = 60, 20, 5
@@ -27,23 +23,7 @@ _NS_A_US = 1e3
 Call = Callable[[], object]
 
 
-@dataclass(frozen=True, kw_only=True)
-class HostTime:
-    """Host time of one call, and of torch's call of the kind where there is one; Timing.op has its name."""
-
-    recipe: str
-    call: str
-    ours: Timing
-    torch: Timing | None = None
-
-
 _LINE = "{:18}{:28}{:8}{:8}{:8}{}"
-
-
-def line(row: HostTime) -> str:
-    own = (f"{us:.1f}" for us in (row.ours.median_us, row.ours.p20_us, row.ours.p80_us))
-    peer = f"{row.torch.median_us:.1f} {row.torch.op}" if row.torch else ""
-    return _LINE.format(row.recipe, row.call, *own, peer).rstrip()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,22 +31,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m kernels.measure host", description=__doc__.split("\n")[0]
     )
     add_matmul(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
     options = parser.parse_args(arguments)
     device = device_here()
     if device.kind is not DeviceKind.GPU:
         raise Unsupported(
             f"a host's calls do not wait for a GPU, and {device.name} runs a kernel within the call"
         )
-    if not options.json:
-        print(_LINE.format("recipe", "call", "µs", "p20", "p80", "torch's"))
+    print(_LINE.format("recipe", "call", "µs", "p20", "p80", "torch's"))
     matmuls, recipes = matmuls_and_recipes(options)
-    for row in host_times(recipes, matmuls):
-        print(json.dumps(to_data(row)) if options.json else line(row), flush=True)
+    _print_times(recipes, matmuls)
     return 0
 
 
-def host_times(recipes: Sequence[str], matmuls: Sequence[str]) -> Iterator[HostTime]:
+def _print_times(recipes: Sequence[str], matmuls: Sequence[str]) -> None:
+    """A line for each call, beside torch's call of the kind where there is one."""
     from kernels.layer import Float8Linear
     from kernels.measure.timing import timing
 
@@ -79,9 +57,10 @@ def host_times(recipes: Sequence[str], matmuls: Sequence[str]) -> Iterator[HostT
         for what, call in (*calls, ("layer, forward + backward", _step(layer))):
             peer = product if what.startswith("gemm") else step if what.startswith("layer") else None
             ours, *torch_times = map(timing, _times_us([call, *([] if peer is None else [peer])]))
+            cells = [name, what, *(f"{us:.1f}" for us in (ours.median_us, ours.p20_us, ours.p80_us))]
             op = "torch._scaled_mm" if peer is product else "torch.nn.Linear"
-            other = replace(torch_times[0], op=op) if torch_times else None
-            yield HostTime(recipe=name, call=what, ours=ours, torch=other)
+            cells.append(f"{torch_times[0].median_us:.1f} {op}" if torch_times else "")
+            print(_LINE.format(*cells).rstrip(), flush=True)
 
 
 def _times_us(calls: Sequence[Call]) -> list[list[float]]:

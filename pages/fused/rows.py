@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from fp8core.linear import LayerShape
-from kernels.layer.timeline.row import Block, LayerRow, LeftOut, Timeline, TimelineJob, Way, read_timelines
+from kernels.layer.timeline.row import TIMELINES, Block, LayerRow, LeftOut, Timeline, TimelineJob, Way
 from kernels.measure.jobs import LAYER
 from kernels.measure.records import QUANTIZERS, BadLine, slug
 from kernels.measure.rows import QuantizerRow
@@ -56,7 +56,7 @@ def _newest(records: Any, kind_of: Callable[[T], Hashable]) -> Recorded[T]:
 
 
 def _timelines(folder: Path) -> Recorded[LayerRow]:
-    return _newest(read_timelines(folder), lambda row: (*step(row.job), row.way))
+    return _newest(TIMELINES.read(folder), lambda row: (*step(row.job), row.way))
 
 
 def _quantizers(folder: Path) -> Recorded[QuantizerRow]:

@@ -254,4 +254,3 @@ def _possible(row: LayerRow) -> LayerRow:
 
 
 TIMELINES = GpuFiles(kind=LayerRow, room="", judge=_possible)
-read_timelines, record_timeline = TIMELINES.read, TIMELINES.record

@@ -12,7 +12,6 @@ import pytest
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.check.report import Reference, Verdict
-from kernels.check.run import WAITING, given_up
 from kernels.check.speed import held_by, job_of, recorded_row, reference_of, speed_line
 from kernels.check.steps import DistinctGemm
 from kernels.gemm.numerics import Summation
@@ -21,7 +20,7 @@ from kernels.measure.records import GEMMS
 from kernels.measure.rows import Peer
 from kernels.nvml import Gauges
 from kernels.paths import RECORDS, TOP
-from tests.kernels.check.reports import H200, REPORT
+from tests.kernels.check.reports import H200
 from tests.kernels.measure.made_up import ROW, changed
 
 REFERENCE = Reference(value=1000.0, gpu="NVIDIA H200", date="2026-11-20")
@@ -155,14 +154,4 @@ def test_a_held_check_ends_with_what_it_found_and_the_line_that_held_it(tmp_path
     lines = {line["name"]: line for line in report["lines"] if line["group"] == "gemms"}
     assert [lines[name]["verdict"] for name in ("first", "held", "last")] == ["pass", "fail", "not run"]
     assert "no answer for 1 s" in lines["held"]["detail"]
-
-
-def test_a_report_that_is_given_up_keeps_its_verdicts_and_blames_one_line():
-    left = [replace(line, verdict=Verdict.NOT_RUN, detail=WAITING) for line in REPORT.lines[-2:]]
-    so_far = replace(REPORT, lines=(*REPORT.lines[:-2], *left), finished=False)
-    final = given_up(so_far, 5.0)
-    assert final.lines[:-2] == REPORT.lines[:-2]
-    assert [line.verdict for line in final.lines[-2:]] == [Verdict.FAIL, Verdict.NOT_RUN]
-    assert WAITING not in {line.detail for line in final.lines}
-    assert final.finished
-    assert final.exit_code == 1
+    assert lines["last"]["detail"] == "The GPU no longer answers."

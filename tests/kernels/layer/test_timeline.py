@@ -10,32 +10,14 @@ import torch
 from kernels.device import Unsupported, current_device
 from kernels.layer import Float8Linear, SwigluMlp
 from kernels.layer.timeline import casts, measure
-from kernels.layer.timeline.row import (
-    Block,
-    LeftOut,
-    Phase,
-    Role,
-    TimelineJob,
-    Way,
-    read_timelines,
-    record_timeline,
-)
+from kernels.layer.timeline.row import TIMELINES, Block, LeftOut, Phase, Role, TimelineJob, Way
 from kernels.layer.timeline.trace import Piece, Pieces, labelled
 from kernels.layer.timeline.ways import BF16, Ready, Step, Tensors, TorchCasts, eager, ready
 from kernels.paths import LAYER_RECORDS
 from tests.kernels.cases import WHERE
 from tests.kernels.layer.by_hand import sqnr_db
-from tests.kernels.layer.timeline.made_up import JOB, ROW, without_graph
+from tests.kernels.layer.timeline.made_up import JOB
 from tests.kernels.layer.timeline.steps import layer_row
-
-
-def test_a_gpu_s_row_comes_back_from_its_file(tmp_path):
-    path = record_timeline(ROW, tmp_path)
-    assert path.name == "nvidia_h200.jsonl"
-    record_timeline(without_graph(), tmp_path)
-    timelines = read_timelines(tmp_path)
-    assert timelines.rows == (ROW, without_graph())
-    assert not timelines.bad
 
 
 @pytest.mark.parametrize(
@@ -48,7 +30,7 @@ def test_a_job_out_of_range_is_refused_in_a_sentence(wrong):
 
 
 _MOST_GB_S = 12_000
-FOUND = read_timelines(LAYER_RECORDS)
+FOUND = TIMELINES.read(LAYER_RECORDS)
 
 
 def test_every_line_is_read():

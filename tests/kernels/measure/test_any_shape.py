@@ -14,7 +14,7 @@ from kernels.measure import random_draw
 from kernels.measure.jobs import GemmJob
 from kernels.measure.random_draw import Runs, Task, Timed, measure, timed
 from kernels.measure.random_shapes import AnyShapeDraw, AnyShapeJob, draw_shapes, percentile, spread
-from kernels.measure.records import GEMMS, RANDOM_SHAPES, read_records
+from kernels.measure.records import GEMMS, RANDOM_SHAPES
 from kernels.measure.rows import Peer
 from tests.kernels.cases import ON_GPU
 from tests.kernels.measure.made_up import DRAWN as ROW
@@ -155,11 +155,7 @@ def test_a_draw_runs_on_this_gpu():
     assert all("torch._scaled_mm" in row.times[Peer.TORCH].op for row in draw.rows)
 
 
-def test_a_draw_is_kept_beside_the_rows_and_not_among_them(tmp_path):
-    path = RANDOM_SHAPES.record(ROW, tmp_path)
-    assert path == tmp_path / "any_shape" / "a_gpu.jsonl"
-    records = read_records(tmp_path)
-    assert (records.rows, records.any_shape) == ((), (ROW,))
+def test_a_draw_has_torch_s_op_and_a_gemm_its_errors(tmp_path):
     with pytest.raises(ValueError, match="timed beside torch's op"):
         RANDOM_SHAPES.record(changed(ROW, bf16=None), tmp_path)
     with pytest.raises(ValueError, match="has the errors of its D"):

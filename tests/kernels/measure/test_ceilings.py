@@ -18,18 +18,10 @@ from kernels.measure.peak_rates import (
     limits_of,
     peak_rates_of,
 )
-from kernels.measure.records import read_records
 from kernels.measure.rows import Peer
 from kernels.nvml import Gauges
 from kernels.typed import to_data
-from tests.kernels.measure.made_up import CEILINGS, DRAWN, ROW, ceilings, changed, quantizer_row, timing
-
-
-def test_ceilings_are_recorded_beside_the_rows_and_not_among_them(tmp_path):
-    for _ in range(2):
-        assert records.CEILINGS.record(CEILINGS, tmp_path) == tmp_path / "ceilings" / "a_gpu.jsonl"
-    found = read_records(tmp_path)
-    assert (found.ceilings, found.rows) == ((CEILINGS, CEILINGS), ())
+from tests.kernels.measure.made_up import DRAWN, ROW, ceilings, changed, quantizer_row, timing
 
 
 class StandIn:

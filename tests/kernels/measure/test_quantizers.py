@@ -9,9 +9,7 @@ from fp8core import quantize as reference
 from kernels.measure.commands import parser_of, quantizer_jobs
 from kernels.measure.jobs import QuantizerJob, QuantizerKernel
 from kernels.measure.quantizer import operations
-from kernels.measure.records import QUANTIZERS
 from tests.kernels.measure.made_up import QUANTIZER as JOB
-from tests.kernels.measure.made_up import quantizer_row as row
 
 
 def asked(recipe, kernel):
@@ -79,10 +77,3 @@ def test_bytes_are_inputs_codes_and_scales_once_each():
     assert backward.bytes == elements * 3 + elements + 4 * elements // 128
     tensor = replace(alone, recipe="per_tensor")
     assert tensor.bytes == elements * 3 + 4
-
-
-def test_a_row_comes_back_from_its_file(tmp_path):
-    path = QUANTIZERS.record(row(), tmp_path)
-    assert path == tmp_path / "quantizers" / "nvidia_h200.jsonl"
-    found = QUANTIZERS.read(tmp_path)
-    assert (found.rows, found.bad) == ((row(),), ())

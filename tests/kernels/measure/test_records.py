@@ -12,15 +12,18 @@ import pytest
 
 from fp8core.recipes import RECIPES, Family
 from kernels.gemm.tuned import Tuned
+from kernels.layer.timeline.row import TIMELINES
+from kernels.measure import records
 from kernels.measure.jobs import GemmJob, Into
 from kernels.measure.machine import looked_up
-from kernels.measure.records import GEMMS, BadLine, Records, read_records
+from kernels.measure.records import GEMMS, BadLine, Content, Records, read_records
 from kernels.measure.rows import Ceilings, Peer, Row
 from kernels.precompile import codes_of
 from kernels.typed import from_data, to_data
 from tests.fp8core.random_recipes import own_text
 from tests.kernels.gemm.tuned_rows import MEASUREMENT, SPLIT, row
-from tests.kernels.measure.made_up import CEILINGS, JOB, ROW
+from tests.kernels.layer.timeline.made_up import without_graph
+from tests.kernels.measure.made_up import CEILINGS, DRAWN, JOB, ROW, quantizer_row
 
 WHOLE = json.dumps(to_data(ROW), ensure_ascii=False).encode()
 NO_LINES = {
@@ -34,6 +37,22 @@ NO_LINES = {
     b"{}": "this is no Row: Object missing required field `machine`",
 }
 OTHER_VALUES = (None, True, "text", -1, 0, 1.5, math.nan, math.inf, 10**400, [], [3], {}, {"x": 1})
+
+
+@pytest.mark.parametrize(
+    ("files", "row", "path"),
+    [
+        (GEMMS, ROW, "a_gpu.jsonl"),
+        (records.CEILINGS, CEILINGS, "ceilings/a_gpu.jsonl"),
+        (records.RANDOM_SHAPES, DRAWN, "any_shape/a_gpu.jsonl"),
+        (records.QUANTIZERS, quantizer_row(), "quantizers/nvidia_h200.jsonl"),
+        (TIMELINES, without_graph(), "nvidia_h200.jsonl"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_rows_come_back_from_their_gpu_s_file(files, row, path, tmp_path):
+    assert [files.record(row, tmp_path) for _ in range(2)] == [tmp_path / path] * 2
+    assert files.read(tmp_path) == Content(rows=(row, row), bad=())
 
 
 @pytest.mark.parametrize(("line", "reason"), NO_LINES.items(), ids=lambda value: str(value[:12]))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from kernels.layer.timeline.row import KernelRun, LayerRow, Phase, Role, TimelineJob, Way, record_timeline
+from kernels.layer.timeline.row import TIMELINES, KernelRun, LayerRow, Phase, Role, TimelineJob, Way
 from tests.kernels.layer.timeline.made_up import JOB, ROW, timing
 
 _MATMULS = {
@@ -67,4 +67,4 @@ def every_way(job: TimelineJob = JOB) -> list[LayerRow]:
 
 def record_rows(folder: Path, rows: Iterable[LayerRow]) -> None:
     for row in rows:
-        record_timeline(row, folder)
+        TIMELINES.record(row, folder)
