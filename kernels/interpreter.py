@@ -19,11 +19,9 @@ from triton import language as tl
 from triton.runtime import interpreter
 
 
+@cache
 def quickened() -> None:
     """Take the needless work out of this process's interpreter."""
-    if getattr(interpreter, "is_quick", False):
-        return
-    interpreter.is_quick = True
     mend_indices()
     _patch_once_a_launch()
     builder = getattr(interpreter, "interpreter_builder", None)
@@ -34,12 +32,12 @@ def quickened() -> None:
         _cache_dtypes()
 
 
+@cache
 def mend_indices() -> None:
     """Let `range` in a kernel of this process take an argument."""
     patch = getattr(interpreter, "_patch_lang_tensor", None)
-    if patch is None or getattr(interpreter, "has_indices", False):
+    if patch is None:
         return
-    interpreter.has_indices = True
 
     def with_index(tensor: type[tl.tensor], scope: Any) -> None:
         patch(tensor, scope)

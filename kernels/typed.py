@@ -8,6 +8,8 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from fp8core.checks import whole
+
 T = TypeVar("T")
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -60,8 +62,7 @@ def _unknown(data: Any, value: object, path: str) -> Iterator[str]:
 def check_whole(low: int, high: int, **values: object) -> None:
     """Raise ValueError for a value that is no whole number from low to high."""
     for name, value in values.items():
-        if not whole(value, low, high):
-            raise ValueError(f"{name} is a whole number from {low} to {high}, got {value!r}")
+        whole(name, value, low, high)
 
 
 def check_known(kind: str, name: str, names: Iterable[str]) -> None:
@@ -69,8 +70,3 @@ def check_known(kind: str, name: str, names: Iterable[str]) -> None:
     known = list(names)
     if name not in known:
         raise ValueError(f"unknown {kind} {name!r}; there are {', '.join(known)}")
-
-
-def whole(value: object, low: int, high: int) -> bool:
-    """True if a value is an int from low to high, and no bool."""
-    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high

@@ -18,15 +18,7 @@ from typing import Any
 from fp8core.inputs import OFFERED, InputKind
 from fp8core.linear import MATMULS, LayerShape, LayerTensor
 from fp8core.recipes import RECIPES
-from kernels.device import (
-    Device,
-    DeviceKind,
-    Unsupported,
-    choose_backend,
-    current_device,
-    slowed,
-    triton_release,
-)
+from kernels.device import Unsupported, choose_backend, current_device, slowed, triton_release
 from kernels.faults import first_line, triton_errors
 from kernels.files import check_folder
 from kernels.gemm.numerics import Summation
@@ -106,9 +98,11 @@ def main(name: str, arguments: Sequence[str]) -> int:
         check_folder(options.folder)
     check_above_0("--minutes", options.minutes)
     jobs = tuple(command.jobs(options, parser))
-    device = device_here()
-    if command.needs_gpu and device.kind is not DeviceKind.GPU:
-        raise Unsupported(f"speed is a GPU's, and this is {device.name}: nothing was timed")
+    choose_device()
+    if command.needs_gpu:
+        from kernels.measure.machine import require_gpu
+
+        require_gpu()
     return _run(command, jobs, options)
 
 
@@ -117,13 +111,12 @@ def check_above_0(flag: str, value: float) -> None:
         raise ValueError(f"{flag} is above 0, got {value:g}")
 
 
-def device_here() -> Device:
-    """The device in use; stderr says if this Triton makes kernels slow."""
+def choose_device() -> None:
+    """Choose the device in use; stderr says if this Triton makes kernels slow."""
     choose_backend()
     device = current_device()
     if note := slowed(device.triton, device.capability):
         print(f"kernels.measure: {note}", file=sys.stderr)
-    return device
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
@@ -151,13 +144,12 @@ def _run(command: Command, jobs: Sequence[Any], options: argparse.Namespace) -> 
         try:
             with Bar(f"{number + 1}/{len(jobs)} {job.title}") as bar:
                 result = command.measure(job, bar, options)
-        except (Unsupported, MemoryError) as error:
-            missing += 1
-            _print_refused(job, str(error), options)
-        except tuple(triton_errors()) as error:
+        except (Unsupported, MemoryError, *triton_errors()) as error:
             missing += 1
             reason = f"Triton {triton_release()} does not compile a kernel: {first_line(error)}"
-            _print_refused(job, reason, options)
+            reason = str(error) if isinstance(error, (Unsupported, MemoryError)) else reason
+            data = {"job": to_data(job), "refused": reason}
+            print(json.dumps(data) if options.json else refused_line(job, reason), flush=True)
         else:
             missing += len(getattr(result, "left_out", ()))
             own = getattr(result, "rows", (result,))
@@ -170,11 +162,6 @@ def _run(command: Command, jobs: Sequence[Any], options: argparse.Namespace) -> 
     if not options.json and (table := command.summary(rows)):
         print(table, flush=True)
     return int(missing > 0)
-
-
-def _print_refused(job: object, reason: str, options: argparse.Namespace) -> None:
-    data = {"job": to_data(job), "refused": reason}
-    print(json.dumps(data) if options.json else refused_line(job, reason), flush=True)
 
 
 def _add_recipe(parser: argparse.ArgumentParser) -> None:

@@ -13,8 +13,8 @@ import torch
 
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES, Operand, Recipe
-from kernels.device import DeviceKind, Unsupported
-from kernels.measure.commands import add_matmul, device_here, matmuls_and_recipes
+from kernels.measure.commands import add_matmul, choose_device, matmuls_and_recipes
+from kernels.measure.machine import require_gpu
 
 SHAPE = LayerShape(tokens=256, in_=512, out=256)
 _BATCHES, _CALLS, _WARM_UP = 60, 20, 5
@@ -32,11 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add_matmul(parser)
     options = parser.parse_args(arguments)
-    device = device_here()
-    if device.kind is not DeviceKind.GPU:
-        raise Unsupported(
-            f"a host's calls do not wait for a GPU, and {device.name} runs a kernel within the call"
-        )
+    choose_device()
+    require_gpu()
     print(_LINE.format("recipe", "call", "µs", "p20", "p80", "torch's"))
     matmuls, recipes = matmuls_and_recipes(options)
     _print_times(recipes, matmuls)

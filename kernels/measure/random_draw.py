@@ -31,7 +31,7 @@ from kernels.gemm.launch import gemm
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.simple.blocks import built_in
 from kernels.gemm.variants import refusal
-from kernels.measure.commands import check_above_0, device_here
+from kernels.measure.commands import check_above_0, choose_device
 from kernels.measure.exactness import is_near
 from kernels.measure.fit import Sample, add_samples, fit, read_samples, write
 from kernels.measure.gemm import race, row_of
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     check_whole(0, MAX_SEED, seed=options.seed)
     check_whole(1, 1 << 16, workers=options.workers)
     check_above_0("--minutes", options.minutes)
-    device_here()
+    choose_device()
     return run(options, require_gpu())
 
 

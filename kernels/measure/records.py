@@ -44,14 +44,12 @@ class Content(Generic[T]):
 class GpuFiles(Generic[T]):
     """Measurements of one kind, one a line: <room>/<gpu>.jsonl in a folder of records.
 
-    judge: returns a measurement, or raises ValueError with its fault. is_finite: NaN and infinity are
-    refused.
+    judge: returns a measurement, or raises ValueError with its fault.
     """
 
     kind: type[T]
     room: str
     judge: Callable[[T], T]
-    is_finite: bool = True
 
     def path(self, folder: Path, gpu: str) -> Path:
         return folder / self.room / f"{slug(gpu)}.jsonl"
@@ -75,12 +73,9 @@ class GpuFiles(Generic[T]):
 
     def record(self, row: T, folder: Path) -> Path:
         """Append a measurement to its GPU's file. Raises what `judge` raises, and OSError."""
-        data = to_data(self.judge(row))
-        line = json.dumps(
-            data, ensure_ascii=False, allow_nan=not self.is_finite, separators=(",", ":")
-        ).encode()
+        line = json.dumps(to_data(self.judge(row)), ensure_ascii=False, separators=(",", ":"))
         path = self.path(folder, row.gpu)
-        append_line(path, line)
+        append_line(path, line.encode())
         return path
 
 
@@ -121,7 +116,7 @@ def _timed(row: Row) -> Row:
     return possible(row)
 
 
-GEMMS = GpuFiles(kind=Row, room="", judge=_checked, is_finite=False)
+GEMMS = GpuFiles(kind=Row, room="", judge=_checked)
 RANDOM_SHAPES = GpuFiles(kind=Row, room="any_shape", judge=_timed)
 QUANTIZERS = GpuFiles(kind=QuantizerRow, room="quantizers", judge=possible)
 CEILINGS = GpuFiles(kind=Ceilings, room="ceilings", judge=possible)

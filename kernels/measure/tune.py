@@ -22,7 +22,7 @@ import torch
 from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
 from kernels.cores import cores
-from kernels.device import Device, DeviceKind, Unsupported, triton_release
+from kernels.device import Device, Unsupported, triton_release
 from kernels.files import replace_file
 from kernels.gemm.blocks import FEW, MAX_SPLIT, Blocks, Variant
 from kernels.gemm.choose import tries
@@ -32,11 +32,11 @@ from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.simple.blocks import fit
 from kernels.gemm.tuned import Measurement, ShapeClass, Tuned, read_table, table, table_path
-from kernels.measure.commands import device_here
+from kernels.measure.commands import choose_device
 from kernels.measure.exactness import Sampled, bits, is_near, predictable
 from kernels.measure.gemm import Buffers, timed, turns_of
 from kernels.measure.jobs import LAYER, SKINNY, STANDARD, Cache, GemmJob
-from kernels.measure.machine import today
+from kernels.measure.machine import require_gpu, today
 from kernels.measure.operands import Operands
 from kernels.measure.peak_rates import Impossible, limits_of
 from kernels.precompile import Precompile, launch_gemm
@@ -277,9 +277,8 @@ _DONE, _WRONG, _STOPPED = 0, 1, 130
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     check_whole(1, 1 << 16, workers=options.workers)
-    device = device_here()
-    if device.kind is not DeviceKind.GPU:
-        raise Unsupported("there is no CUDA GPU here, and blocks are tuned by a GPU's own times")
+    choose_device()
+    device = require_gpu()
     shapes = {name: SHAPES[name] for name in options.shapes}
     selection = select(jobs(device, shapes), options.families)
     with Precompile(options.workers) as compilers:

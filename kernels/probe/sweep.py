@@ -26,7 +26,7 @@ from kernels.probe.operations import (
     operations,
     predict,
 )
-from kernels.typed import Count, check_known, check_whole, whole
+from kernels.typed import Count, check_known, check_whole
 
 ROWS = (WGMMA_ROWS, 16)
 """M and N: one block of the kernel."""
@@ -62,7 +62,7 @@ class ProbeJob:
             raise ValueError(f"{self.operation_data.title} multiplies {formats}, got {self.format!r}")
         check_whole(0, MAX_SEED, seed=self.seed)
         rising = all(x < y for x, y in zip(self.lengths, self.lengths[1:], strict=False))
-        fit = all(whole(k, SHORTEST, LONGEST) and k & (k - 1) == 0 for k in self.lengths)
+        fit = all(SHORTEST <= k <= LONGEST and k.bit_count() == 1 for k in self.lengths)
         if not (0 < len(self.lengths) <= MAX_LENGTHS and fit and rising):
             raise ValueError(
                 f"lengths are 1 to {MAX_LENGTHS} powers of two from {SHORTEST} to {LONGEST}, rising, "

@@ -24,7 +24,7 @@ from kernels.layer.plan import LAYER_RECIPES
 from kernels.paths import TENSORS, TRAIN
 from kernels.text_table import columns, text
 from kernels.train.job import BF16, MOST_STEPS, ON_CPU, SIZES, TrainJob
-from kernels.train.row import TrainRow, record_train
+from kernels.train.row import SPEEDS, TrainRow
 from kernels.train.variants import VARIANTS
 from kernels.typed import check_whole, to_data
 
@@ -79,7 +79,7 @@ def _speed(options: argparse.Namespace, place: "Place") -> int:
     for each in speeds(_names(options.recipe), models, place, installed_text()):
         speed_rows.append(each)
         if options.record:
-            record_train(each, options.folder)
+            SPEEDS.record(each, options.folder)
         if options.json:
             print(json.dumps(to_data(each)), flush=True)
     if not options.json:

@@ -5,10 +5,9 @@ Recorded runs lie in assets/train/<gpu>.jsonl, times of steps in speed/, bf16 ru
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import SupportsFloat
 
-from kernels.measure.records import BadLine, GpuFiles, of_a_gpu
+from kernels.measure.records import GpuFiles, of_a_gpu
 from kernels.measure.rows import Provenance, Recorded
 from kernels.paths import TRAIN
 from kernels.train.job import TrainJob
@@ -157,31 +156,11 @@ class Speed(Recorded):
         return self.step_ms / self.compiled_ms
 
 
-_RUNS = GpuFiles(kind=TrainRow, room="", judge=of_a_gpu)
-_SPEEDS = GpuFiles(kind=Speed, room="speed", judge=of_a_gpu)
+RUNS = GpuFiles(kind=TrainRow, room="", judge=of_a_gpu)
+SPEEDS = GpuFiles(kind=Speed, room="speed", judge=of_a_gpu)
 _EMULATED = GpuFiles(kind=TrainRow, room="cpu", judge=lambda row: row)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainRecords:
-    rows: tuple[TrainRow, ...]
-    bad: tuple[BadLine, ...]
-    speeds: tuple[Speed, ...] = ()
-
-
-def read_train(folder: Path = TRAIN) -> TrainRecords:
-    runs, speeds = _RUNS.read(folder), _SPEEDS.read(folder)
-    return TrainRecords(rows=runs.rows, bad=(*runs.bad, *speeds.bad), speeds=speeds.rows)
-
-
-def read_emulated(folder: Path = TRAIN) -> tuple[TrainRow, ...]:
+def read_emulated() -> tuple[TrainRow, ...]:
     """Recorded runs by the reference's rules."""
-    return _EMULATED.read(folder).rows
-
-
-def record_train(row: TrainRow | Speed, folder: Path = TRAIN) -> Path:
-    """Append a run, or a step's time, to its GPU's file.
-
-    Raises Unsupported for a run without a GPU, and OSError.
-    """
-    return _SPEEDS.record(row, folder) if isinstance(row, Speed) else _RUNS.record(row, folder)
+    return _EMULATED.read(TRAIN).rows

@@ -8,7 +8,7 @@ from pathlib import Path
 from kernels.files import check_folder
 from kernels.progress import Bar
 from kernels.train.job import TrainJob
-from kernels.train.row import TrainRow, record_train
+from kernels.train.row import RUNS, TrainRow
 from kernels.train.run import Course, Looks, Pace, pilot, run, steps_within
 from kernels.train.statistics import save_tensors, tensor_steps
 from kernels.train.step import Place, Trainer
@@ -42,7 +42,7 @@ def session(options: argparse.Namespace, place: Place, jobs: Sequence[TrainJob])
         )
         kinds.add(kind)
         if options.record:
-            record_train(row, options.folder)
+            RUNS.record(row, options.folder)
         yield row
 
 

@@ -14,7 +14,7 @@ from kernels.measure.records import BadLine
 from kernels.measure.rows import Provenance
 from kernels.paths import ASSETS, TRAIN
 from kernels.train.job import BF16, TrainJob
-from kernels.train.row import Speed, TrainRow, read_emulated, read_train
+from kernels.train.row import RUNS, SPEEDS, Speed, TrainRow, read_emulated
 from kernels.train.variants import VARIANTS
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
@@ -114,14 +114,14 @@ def records() -> Records:
 
 
 def _read(folder: Path) -> Records:
-    contents = read_train(folder)
-    rows = sorted(contents.rows, key=lambda row: row.date)
-    speeds = sorted(contents.speeds, key=lambda speed: speed.date)
+    content, of_speeds = RUNS.read(folder), SPEEDS.read(folder)
+    rows = sorted(content.rows, key=lambda row: row.date)
+    speeds = sorted(of_speeds.rows, key=lambda speed: speed.date)
     return Records(
         runs=tuple(
             Run(row, is_here=False) for row in {(_conditions(row), row.job): row for row in rows}.values()
         ),
-        bad=contents.bad,
+        bad=(*content.bad, *of_speeds.bad),
         speeds=tuple({(one.machine.name, one.model, one.recipe): one for one in speeds}.values()),
     )
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from kernels.layer.plan import LAYER_RECIPES
+from kernels.paths import TRAIN
 from kernels.train.job import BF16
-from kernels.train.row import TrainRow, read_train, record_train
+from kernels.train.row import RUNS, SPEEDS, TrainRow
 from kernels.train.variants import VARIANTS
 from kernels.typed import from_data, to_data
 from tests.kernels.train.made_up import ROW, SPEED
@@ -15,11 +16,9 @@ from tests.kernels.train.made_up import ROW, SPEED
 
 def test_a_row_survives_json_and_a_file(tmp_path):
     assert from_data(TrainRow, to_data(ROW)) == ROW
-    record_train(ROW, tmp_path)
-    record_train(ROW, tmp_path)
-    record_train(SPEED, tmp_path)
-    records = read_train(tmp_path)
-    assert (records.rows, records.speeds, records.bad) == ((ROW, ROW), (SPEED,), ())
+    RUNS.record(ROW, tmp_path)
+    SPEEDS.record(SPEED, tmp_path)
+    assert (RUNS.read(tmp_path).rows, SPEEDS.read(tmp_path).rows) == ((ROW,), (SPEED,))
     assert SPEED.times_compiled == 0.8
 
 
@@ -31,8 +30,8 @@ def test_a_run_has_a_final_loss_only_at_its_end():
 
 
 def test_every_recorded_run_is_read_and_says_how_much_of_it_was_quantized():
-    records = read_train()
-    assert records.bad == ()
+    records = RUNS.read(TRAIN)
+    assert records.bad == SPEEDS.read(TRAIN).bad == ()
     assert any(row.job.recipe == BF16 for row in records.rows)
     for row in records.rows:
         assert row.finished

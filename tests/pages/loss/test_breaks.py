@@ -6,7 +6,7 @@ import pytest
 
 from kernels.measure.rows import Provenance
 from kernels.train.job import SIZES, TrainJob
-from kernels.train.row import read_emulated, record_train
+from kernels.train.row import SPEEDS, read_emulated
 from kernels.train.variants import VARIANTS
 from pages.kit.gemm.queue_panel import Session
 from pages.loss import runs
@@ -78,7 +78,7 @@ def test_the_newest_time_of_a_step_stands_beside_the_compiled_loop(open_app, rec
     new = replace(SPEED, recipe="nvfp4", step_ms=5.6, date="2026-11-23")
     old = replace(new, step_ms=4.3, date="2026-11-22")
     for one in (new, old, replace(SPEED, model="m")):
-        record_train(one, recorded)
+        SPEEDS.record(one, recorded)
     words = texts(open_app(PAGE, loss_show="train"))
     assert f"{new.times_compiled:.2f}" in words
     assert f"{old.times_compiled:.2f}" not in words
