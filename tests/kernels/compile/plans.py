@@ -19,31 +19,10 @@ from multiprocessing import get_context
 
 from kernels.cores import cores
 from kernels.gemm.block_scaled import NativeKind
-from tests.kernels.compile.cases import DEVICES, Case, every_case, one_of_each_kernel
+from tests.kernels.compile.cases import DEVICES, every_case, one_of_each_kernel
+from tests.kernels.compile.heard import Case
 
 NICE = 10
-POINTERS = {
-    "codes_ptr": "*u8",
-    "x_ptr": "*bf16",
-    "amax_ptr": "*i32",
-    "arrivals_ptr": "*i32",
-    "values_ptr": "*bf16",
-    "table_ptr": "*fp32",
-    "refolded_codes_ptr": "*u8",
-}
-ROOMS = (
-    "gemm.hopper.decoding.kernel",
-    "gemm.hopper.kernel",
-    "gemm.simple.general_kernel",
-    "gemm.simple.kernel",
-    "gemm.blackwell",
-    "gemm.passes.dequantize",
-    "gemm.passes.refold",
-    "gemm.passes.widen",
-    "quantize.kernel",
-    "quantize.passes",
-    "quantize.strip_kernel",
-)
 MATMUL = re.compile(r"(?:wgmma\.mma_async|tcgen05\.mma|mma\.sync)\S*")
 MACHINE = re.compile(r"\b(?:UTC|[A-Z])[A-Z]?MMA[.\w]*")
 """An MMA in machine code: HMMA, QMMA.SF…, OMMA.SF…, UTCHMMA, UTCQMMA, UTCOMMA…"""
@@ -59,30 +38,29 @@ LEFT_RUNNING = re.compile(r"wgmma\.wait_group\S* [1-9]")
 
 
 def compiled(case: Case):
-    """A case's CompiledKernel; arguments that it leaves open are fp32 pointers or 32-bit integers."""
+    """A case's CompiledKernel."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
-    from triton.experimental.gluon._runtime import GluonASTSource
+    from triton.experimental.gluon._runtime import GluonASTSource, GluonJITFunction
 
-    modules = [import_module(f"kernels.{room}") for room in ROOMS]
-    kernel = next(vars(module)[case.kernel] for module in modules if case.kernel in vars(module))
-    types, constants = dict(case.types), dict(case.constants)
-    signature, known, aligned = {}, {}, {}
-    for place, name in enumerate(kernel.arg_names):
-        if name in constants:
-            signature[name], known[(place,)] = "constexpr", constants[name]
-        elif name == case.unit_stride:
-            signature[name], known[(place,)] = "constexpr", 1
-        else:
-            pointer = POINTERS.get(name, "*fp32") if name.endswith("_ptr") else "i32"
-            signature[name] = types.get(name, pointer)
-            known_nothing = kernel.params[place].do_not_specialize
-            if not signature[name].startswith("tensordesc") and not known_nothing:
-                aligned[(place,)] = [["tt.divisibility", 16]]
+    kernel = vars(import_module(case.module))[case.kernel]
+    constants = dict(case.constants)
+    signature = dict.fromkeys(constants, "constexpr") | dict(case.types)
+    places = {name: (place,) for place, name in enumerate(kernel.arg_names)}
+    aligned = [
+        name
+        for name, type_ in case.types
+        if not type_.startswith("tensordesc") and not kernel.params[places[name][0]].do_not_specialize
+    ]
     major, minor = case.device.capability
     return triton.compile(
-        (GluonASTSource if case.gluon else ASTSource)(kernel, signature, known, aligned),
+        (GluonASTSource if isinstance(kernel, GluonJITFunction) else ASTSource)(
+            kernel,
+            {name: signature[name] for name in kernel.arg_names},
+            {places[name]: value for name, value in constants.items()},
+            {places[name]: [["tt.divisibility", 16]] for name in aligned},
+        ),
         target=GPUTarget("cuda", 10 * major + minor, 32),
         options={"num_warps": case.warps, "num_stages": case.stages, **dict(case.options)},
     )
@@ -108,7 +86,6 @@ def report(case: Case) -> dict:
         "name": f"{case.kernel} {case.name}",
         "kernel": case.kernel,
         "kind": case.kind,
-        "split": case.split,
         "device": case.device.name,
         "limit": case.device.shared_memory_bytes,
         "shared": done.metadata.shared,

@@ -22,8 +22,8 @@ from kernels.gemm.hopper.refusals import lacking
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.variants import VARIANTS
-from tests.kernels.compile.cases import DEVICES, Case, every_case
-from tests.kernels.compile.quantizers import GLUON
+from tests.kernels.compile.cases import DEVICES, every_case
+from tests.kernels.compile.heard import Case
 from tests.kernels.compile.specialized import code_of, named_specialized
 from tests.sweeps import exhaustive
 
@@ -55,22 +55,24 @@ OTHERS = {
     "amax_kernel",
     "whole_amax_kernel",
     "dequantize_kernel",
-    "refold_kernel",
     "encode_kernel",
-    "widen_scales_kernel",
 }
 OF_ONE = {
     HOPPER.name: {
-        "reorder_kernel",
-        "reciprocal_rms_kernel",
-        "strip_kernel",
         "panel_kernel",
+        "reciprocal_rms_kernel",
+        "refold_kernel",
+        "reorder_kernel",
+        "scale_blocks_kernel",
+        "strip_kernel",
+        "widen_kernel",
+        "widen_scales_kernel",
     },
+    ADA.name: {"refold_kernel", "widen_scales_kernel"},
     BLACKWELL.name: {"scale_blocks_kernel", "widen_kernel"},
+    BLACKWELL_RTX.name: {"scale_blocks_kernel", "widen_kernel"},
 }
-"""What runs before the decoding kernel, on Hopper alone, and before the block-scaled kernel: that has no code
-for one GPU, so one stands for all.
-"""
+"""Kernels that not every GPU has."""
 
 
 OPTIONS = [
@@ -106,9 +108,10 @@ def test_every_kernel_is_compiled_for_every_gpu(cases):
     for device, of_device in cases.items():
         kinds = {kind for name, kind in INSTRUCTION if name == device.name}
         assert {case.kind for case in of_device if case.kind} == kinds
-        assert {case.kernel for case in of_device if not case.kind} == OTHERS | OF_ONE.get(device.name, set())
+        assert {case.kernel for case in of_device if not case.kind} == OTHERS | OF_ONE[device.name]
         native = {"NATIVE_MX", *(kind.value for kind in NATIVE)}
-        assert {case.kind for case in of_device if case.split} == kinds - native
+        split = {case.kind for case in of_device if dict(case.constants).get("SPLITS", 1) > 1}
+        assert split == kinds - native
 
 
 @exhaustive
@@ -124,10 +127,10 @@ def test_a_specialized_kernel_is_compiled_for_every_family_that_one_takes(cases)
                 variant.refusal(numerics) for variant in variants
             )
             families |= {numerics.family: numerics.spec.out.bits} if is_taken else {}
-    multiplies = [case for of_device in cases.values() for case in of_device if case.kernel not in GLUON]
-    mine = [case for case in multiplies if case.gluon]
+    kernels = ("specialized_gemm_kernel", "decoding_gemm_kernel")
+    mine = [case for of_device in cases.values() for case in of_device if case.kernel in kernels]
     assert {case.device for case in mine} == {HOPPER}
-    named = list(named_specialized(HOPPER))
+    named = [case for case in named_specialized(HOPPER) if case.kernel in kernels]
     assert {code_of(case) for case in mine} == {code_of(case) for case in named}
     names = [case.name.split(";")[0].removesuffix(", MN-major") for case in named]
     added = {f"{family}, added into D" for family, bits in families.items() if bits == 32}
