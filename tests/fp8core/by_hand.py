@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 
 from fp8core.formats import Format
+from fp8core.philox import random_bits
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.rounding import Rounding
 from fp8core.scales import Fit, ScaleRule
@@ -63,6 +64,14 @@ def _quantized(x: np.ndarray, operand: Operand, random: np.ndarray | None) -> By
         bits = None if random is None else random[part]
         codes[part] = encoded(divided(x[part], effective[t.row, t.column]), spec.format, spec.rounding, bits)
     return ByHand(codes, scale, outer, effective)
+
+
+def stored_bits(operand: Operand, shape: tuple[int, int], seed: int | None) -> np.ndarray | None:
+    """Random bits of a tensor [rows, columns], where the operand takes some."""
+    if not operand.spec.is_random:
+        return None
+    bits = random_bits(operand.stored(shape), seed)
+    return np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
 
 
 def prepared(x: np.ndarray, operand: Operand) -> np.ndarray:

@@ -5,22 +5,17 @@ import torch
 
 from fp8core.linear import Matmul, Side
 from fp8core.packing import pack
-from fp8core.philox import random_bits
 from fp8core.quantize import quantize
 from fp8core.recipes import Operand, Recipe
 from kernels.quantize.plan import K_PADDING
 from kernels.quantize.tensor import QuantizedTensor
+from tests.fp8core.by_hand import stored_bits
 from tests.kernels.cases import WHERE, sample
 
 
 def quantized(x: np.ndarray, operand: Operand, seed: int = 0) -> QuantizedTensor:
     """x float32[rows, columns] as the reference quantizes it, laid out as the device's quantizer does."""
-    mn, k = operand.stored(x.shape)
-    random = None
-    if operand.spec.is_random:
-        bits = random_bits((mn, k), seed)
-        random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
-    return on_device(quantize(x, operand, random=random))
+    return on_device(quantize(x, operand, random=stored_bits(operand, x.shape, seed)))
 
 
 def on_device(reference) -> QuantizedTensor:

@@ -17,30 +17,23 @@ from tests.kernels.worker.stand_in import Act, job
 AMD_SAYS = r"AMD Instinct MI300X is an AMD GPU \(gfx942 7\.0\).*NVIDIA GPUs\."
 
 
-def as_amd(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def amd(monkeypatch):
     """A torch for ROCm with an MI300X, which it calls a cuda device of capability 9.4."""
     facts = SimpleNamespace(
         name="AMD Instinct MI300X", major=9, minor=4, gcnArchName="gfx942", multi_processor_count=304
     )
     monkeypatch.delenv("TRITON_INTERPRET", raising=False)
     monkeypatch.setattr(torch.version, "hip", "7.0")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
-    monkeypatch.setattr(torch.cuda, "set_device", lambda index: None)
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda index: (1 << 37, 1 << 38))
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda index: facts)
-
-
-def old_triton(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Triton 3.2."""
-    monkeypatch.setattr(device, "triton_version", lambda: (3, 2))
-    monkeypatch.setattr(triton, "__version__", "3.2.0")
-
-
-@pytest.fixture
-def amd(monkeypatch):
-    as_amd(monkeypatch)
+    for name, value in (
+        ("is_available", True),
+        ("device_count", 1),
+        ("current_device", 0),
+        ("set_device", None),
+        ("mem_get_info", (1 << 37, 1 << 38)),
+        ("get_device_properties", facts),
+    ):
+        monkeypatch.setattr(torch.cuda, name, lambda *given, value=value: value)
 
 
 @pytest.mark.parametrize("ask", [current_device, choose_backend])
@@ -64,7 +57,8 @@ def test_gluon_is_for_the_tritons_it_was_written_with(release, known):
 
 
 def test_a_triton_that_compiles_no_kernel_is_refused_wherever_a_device_is_asked_for(monkeypatch):
-    old_triton(monkeypatch)
+    monkeypatch.setattr(device, "triton_version", lambda: (3, 2))
+    monkeypatch.setattr(triton, "__version__", "3.2.0")
     for ask in (current_device, choose_backend):
         with pytest.raises(
             Unsupported, match=r"^the kernels need Triton 3\.4 or a later one, and this is 3\.2$"

@@ -7,9 +7,9 @@ from ml_dtypes import bfloat16
 from fp8core.experiments.element_sum import MOST, element_sum
 from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import MATMULS, Side
-from fp8core.philox import random_bits
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES
+from tests.fp8core.by_hand import stored_bits
 from tests.sweeps import each, some_pairs
 
 MNK, AT = (96, 160, 128), (70, 131)
@@ -25,10 +25,7 @@ def test_a_line_of_an_operand_is_that_of_the_whole_tensor(recipe, matmul):
         x = draw_operand(InputKind.GAUSSIAN, tensor, layer.of(tensor), 6 + number, fan_in=layer.in_)
         values = x = x.astype(bfloat16).astype(np.float32)
         if operand is not None:
-            random = None
-            if operand.spec.is_random:
-                bits = random_bits(operand.stored(x.shape), 6 + number)
-                random = bits.T if operand.k_is_rows else bits
+            random = stored_bits(operand, x.shape, 6 + number)
             values = quantize(x, operand, random=random).exact_values()
         line = np.s_[:, at] if plays.k_is_rows(side) else np.s_[at]
         name = side.value.lower()

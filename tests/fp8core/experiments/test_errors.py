@@ -31,13 +31,13 @@ from fp8core.experiments.operand_error import operand_error, tile_sums
 from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.inputs import LAWS, InputKind, draw, draw_operand
 from fp8core.linear import FPROP, MATMULS, OPERANDS, LayerShape, LayerTensor, Side
-from fp8core.philox import random_bits
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES
 from fp8core.recipes.plain import to_plain
 from fp8core.recipes.text import from_text
 from fp8core.rounding import Rounding
 from fp8core.tiles import TileGrid
+from tests.fp8core.by_hand import stored_bits
 from tests.fp8core.random_recipes import own_text
 
 SHAPE = LayerShape(32, 64, 48)
@@ -199,11 +199,8 @@ def test_every_split_adds_up_to_the_squared_error(role) -> None:
 def test_what_is_read_back_is_what_the_codes_stand_for(role) -> None:
     recipe, matmul, side = role
     operand = RECIPES[recipe].operand(MATMULS[matmul], side)
-    x, bits = numbers(3), None
-    if operand.spec.is_random:
-        bits = random_bits(operand.stored(OPERAND_SHAPE), 5)
-        bits = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
-    tensor = quantize(x, operand, random=bits)
+    x = numbers(3)
+    tensor = quantize(x, operand, random=stored_bits(operand, OPERAND_SHAPE, 5))
     result = read_back(x, operand, seed=5)
     np.testing.assert_array_equal(result.values, tensor.exact_values())
     if operand.spec.rotation is None:

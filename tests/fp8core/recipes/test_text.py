@@ -103,23 +103,8 @@ def test_every_wrong_field_of_a_file_is_named() -> None:
 
 
 FIELDS = {
-    "name",
-    "title",
-    "family",
-    "format",
-    "fit",
-    "mn",
-    "k",
-    "amax_floor",
-    "history",
-    "rounding",
-    "accumulator",
-    "out",
-    "kind",
-    "size",
-    "tile",
-    "scale",
-    "fprop",
+    *("name", "title", "family", "format", "fit", "mn", "k", "amax_floor", "history", "rounding"),
+    *("accumulator", "out", "kind", "size", "tile", "scale", "fprop"),
 }
 
 
@@ -132,9 +117,9 @@ def is_fine(path: str, value: object) -> bool:
 
 def test_mutated_letters_of_a_file_give_a_recipe_or_a_sentence() -> None:
     chance = random.Random(4)
+    inserts = (b"NaN", b"9" * 5000, b"[" * 3000, b"1e999", b"\xff", b"null")
     for _ in range(MUTATED):
-        text = to_json(chance.choice(list(RECIPES.values())))
-        data = bytearray(text.encode())
+        data = bytearray(to_json(chance.choice(list(RECIPES.values()))).encode())
         for _ in range(chance.randint(1, 4)):
             at = chance.randrange(len(data))
             match chance.randrange(4):
@@ -145,20 +130,17 @@ def test_mutated_letters_of_a_file_give_a_recipe_or_a_sentence() -> None:
                 case 2:
                     data[at:at] = data[at : at + chance.randint(1, 40)]
                 case 3:
-                    data[at:at] = chance.choice(
-                        (b"NaN", b"9" * 5000, b"[" * 3000, b"1e999", b"\xff", b"null")
-                    )
+                    data[at:at] = chance.choice(inserts)
         recipe = read_or_none(from_json, bytes(data))
         assert recipe is None or from_json(to_json(recipe)) == recipe
 
 
 def test_mutated_letters_of_a_line_give_a_recipe_or_a_sentence() -> None:
     chance = random.Random(6)
-    letters = "abcdef0123456789-._~%\x00é "
     for _ in range(MUTATED):
         line = list(to_text(chance.choice(list(RECIPES.values()))))
         for _ in range(chance.randint(1, 3)):
-            line[chance.randrange(len(line))] = chance.choice(letters)
+            line[chance.randrange(len(line))] = chance.choice("abcdef0123456789-._~%\x00é ")
         recipe = read_or_none(from_text, "".join(line))
         assert recipe is None or from_text(to_text(recipe)) == recipe
 

@@ -1,16 +1,15 @@
 """Contract: linear gives the bits of our own quantize and gemm, in every recipe, and comes close to bf16."""
 
-import numpy as np
 import pytest
 import torch
 from torch.nn import functional
 
 from fp8core.linear import DGRAD, FPROP, MATMULS, WGRAD, LayerTensor, Side
-from fp8core.philox import random_bits
 from fp8core.quantize import quantize as reference
 from fp8core.recipes import RECIPES
 from kernels.layer import linear
 from kernels.layer.plan import LAYER_RECIPES
+from tests.fp8core.by_hand import stored_bits
 from tests.kernels.cases import ON_GPU, WHERE
 from tests.kernels.layer.by_hand import normal_tensors, operand_seeds, step
 from tests.sweeps import exhaustive
@@ -46,10 +45,7 @@ def test_gradients_are_those_of_the_numbers_that_the_reference_quantizes(name):
         own, operand = tensors[matmul.operand(side)].detach(), RECIPES[name].operand(matmul, side)
         if operand is None:
             return own.bfloat16().double()
-        random = None
-        if operand.spec.is_random:
-            bits = random_bits(operand.stored(tuple(own.shape)), seeds[matmul.name, side])
-            random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
+        random = stored_bits(operand, tuple(own.shape), seeds[matmul.name, side])
         return torch.from_numpy(reference(own.numpy(), operand, random=random).exact_values())
 
     at_x = values(WGRAD, Side.B).requires_grad_()

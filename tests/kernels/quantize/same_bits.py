@@ -6,11 +6,11 @@ import torch
 from fp8core import quantize as reference
 from fp8core.linear import LayerTensor
 from fp8core.packing import pack
-from fp8core.philox import random_bits
 from fp8core.recipes import RECIPES, Operand
 from kernels.layer.plan import readings
 from kernels.quantize import QuantizedTensor, quantize
 from kernels.quantize.plan import K_PADDING
+from tests.fp8core.by_hand import stored_bits
 from tests.kernels.cases import WHERE
 from tests.sweeps import distinct
 
@@ -21,10 +21,7 @@ def both(
     x: np.ndarray, operand: Operand, history: np.ndarray | None = None
 ) -> tuple[QuantizedTensor, reference.QuantizedTensor]:
     """float32 x quantized by the kernel and by the reference, with the same random bits."""
-    random = None
-    if operand.spec.is_random:
-        bits = random_bits(operand.stored(x.shape), SEED)
-        random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
+    random = stored_bits(operand, x.shape, SEED)
     steps = None if history is None else torch.from_numpy(history).to(WHERE)
     seed = SEED if operand.spec.is_random else None
     own = quantize(torch.from_numpy(x).to(WHERE), operand, seed=seed, history=steps)
@@ -53,7 +50,7 @@ def assert_same_bits(own: QuantizedTensor, truth: reference.QuantizedTensor) -> 
 
 def assert_same_floats(own: torch.Tensor, truth: np.ndarray) -> None:
     """Equal bits, but for those of a NaN."""
-    numbers = own.contiguous().cpu().numpy()
+    numbers = own.float().contiguous().cpu().numpy()
     np.testing.assert_array_equal(np.isnan(numbers), np.isnan(truth))
     sound = ~np.isnan(numbers)
     np.testing.assert_array_equal(numbers[sound].view(np.int32), truth[sound].view(np.int32))

@@ -9,13 +9,13 @@ import torch
 from fp8core import fused
 from fp8core import quantize as reference
 from fp8core.linear import MATMULS, LayerTensor
-from fp8core.philox import random_bits
 from fp8core.recipes import RECIPES, Operand, Recipe
 from kernels.measure.quantizer import counted
 from kernels.quantize import rms_norm_quantize, swiglu_backward_quantize, swiglu_quantize
+from tests.fp8core.by_hand import stored_bits
 from tests.kernels.cases import ON_GPU, WHERE
 from tests.kernels.quantize import inputs
-from tests.kernels.quantize.same_bits import SEED, assert_same_bits
+from tests.kernels.quantize.same_bits import SEED, assert_same_bits, assert_same_floats
 from tests.sweeps import distinct, some_cases
 
 KERNELS = {
@@ -26,13 +26,6 @@ KERNELS = {
 SHAPES = ((33, 256), (20, 70), (1, 130), (20, 1), (0, 64)) + (((2048, 1024), (300, 4100)) if ON_GPU else ())
 """(rows, columns of the result, or of each half)."""
 COPIED = ((33, 128), (20, 70)) + (((300, 1160), (512, 2048)) if ON_GPU else ())
-
-
-def assert_same_floats(own: torch.Tensor, truth: np.ndarray) -> None:
-    numbers = inputs.numbers(own)
-    np.testing.assert_array_equal(np.isnan(numbers), np.isnan(truth))
-    sound = ~np.isnan(numbers)
-    np.testing.assert_array_equal(numbers[sound].view(np.int32), truth[sound].view(np.int32))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -87,10 +80,7 @@ def assert_copies_are_the_references(kernel, shape, operands, change=lambda x: x
         if operand is None:
             assert_same_floats(own, truth)
             continue
-        random = None
-        if seed is not None:
-            bits = random_bits(operand.stored(truth.shape), seed)
-            random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
+        random = stored_bits(operand, truth.shape, seed)
         assert_same_bits(own, reference.quantize(truth, operand, random=random, history=history))
         if operand.spec.scale_rule.history:
             assert own.amax.item() == np.abs(truth).max()
