@@ -42,21 +42,6 @@ def unfold(page, words: str) -> None:
     )
 
 
-def pick(page, label: str, option: str) -> None:
-    """Choose an option of the list with this label, and wait for the page.
-
-    A list closes when what is around it scrolls, and a browser tells of scrolling a frame late: a click that
-    scrolls to its list would close it. So the list is scrolled to before, as a reader does.
-    """
-    found = page.get_by_test_id("stSelectbox").filter(has=page.get_by_role("combobox", name=label))
-    field = found.first.locator("input")
-    field.scroll_into_view_if_needed()
-    page.evaluate(TWO_FRAMES)
-    field.click()
-    page.get_by_role("option", name=option, exact=True).click()
-    settled(page)
-
-
 def in_the_end(page, look: Callable[[], T], wanted: Callable[[T], bool]) -> T:
     """What is seen as soon as it is as wanted; if it never is, what is seen after `LATE_S`."""
     deadline = time.monotonic() + LATE_S
