@@ -215,12 +215,13 @@ def _says(scene: Scene, own: MatmulSpec, is_right: bool) -> str:
 def _hint(own: MatmulSpec, scene: Scene, is_right: bool) -> str:
     if scene.spec == own:
         return "Pull the gold corner of a tile: turn it, and the sum goes wrong."
-    extents = own.extents_along_k
-    return (
-        f"Push it back: {f'{min(extents)} products' if extents else 'all of K'}, one scale."
-        if not is_right
-        else "Pull on: these tiles are still long enough."
-    )
+    if is_right:
+        return "Pull on: these tiles are still long enough."
+    return f"Push it back: {_stretch(own)}, one scale."
+
+
+def _stretch(own: MatmulSpec) -> str:
+    return f"{min(own.extents_along_k)} products" if own.extents_along_k else "all of K"
 
 
 def _sum(scenes: tuple[Scene, ...], numbers: list[ContractedNumbers], m: int, n: int) -> dict[str, Any]:
@@ -257,12 +258,11 @@ def _steps(part: PartialSum, own: MatmulSpec) -> list[tuple[str, str, str]]:
 
 
 def _wrong(scene: Scene, own: MatmulSpec, numbers: ContractedNumbers) -> dict[str, str]:
-    extents, changes = own.extents_along_k, scene.spec.a and scene.spec.a.tile.k
-    many = f"{min(extents)} products" if extents else "all of K"
+    changes = scene.spec.a and scene.spec.a.tile.k
     shorter = "has nothing to add" if changes == 1 else f"adds {changes} products only"
     each = "each product" if changes == 1 else f"every {changes} products"
     return {
-        "head": f"One scale for {many} gives",
+        "head": f"One scale for {_stretch(own)} gives",
         "got": short(numbers.pulled_out),
         "headRight": f"A scale for {each} gives",
         "right": short(numbers.right),

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import altair as alt
 import numpy as np
+from numpy.typing import NDArray
 
 from fp8core.costs import matmul_rescales
 from fp8core.linear import MATMULS, Side
@@ -25,9 +25,6 @@ CELLS, SHAPES = "cells", "shapes"
 OPEN = "open"
 
 
-Ends = Any  # start and stop: two numbers, or two arrays of them
-
-
 @dataclass(frozen=True, kw_only=True)
 class Panel:
     """A rectangle of the picture for `rows` × `columns` elements."""
@@ -35,21 +32,17 @@ class Panel:
     rows: int
     columns: int
     left: float
+    right: float
     top: float
-    width: float
-    height: float
+    bottom: float
 
     @property
-    def right(self) -> float:
-        return self.left + self.width
+    def height(self) -> float:
+        return self.bottom - self.top
 
-    @property
-    def bottom(self) -> float:
-        return self.top + self.height
-
-    def boxes(self, rows: Ends, columns: Ends) -> Row:
-        """Corners of rectangles over these elements."""
-        wide, tall = self.width / self.columns, self.height / self.rows
+    def boxes(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Row:
+        """Corners of rectangles over these elements: int64[2, rectangles], starts and stops."""
+        wide, tall = (self.right - self.left) / self.columns, self.height / self.rows
         x0, x1 = (self.left + wide * end for end in columns)
         y0, y1 = (self.top + tall * end for end in rows)
         return {"x0": x0, "x1": x1, "y0": y0, "y1": y1}
@@ -60,9 +53,6 @@ class Frame:
     a: Panel
     b: Panel
     d: Panel
-
-    def operand_boxes(self, side: Side, free: Ends, k: Ends) -> Row:
-        return self.a.boxes(free, k) if side is Side.A else self.b.boxes(k, free)
 
 
 def overview(scenes: Sequence[Scene], ink: Ink, room: float = HEIGHT) -> Filled:
@@ -150,24 +140,23 @@ def _narrow(scene: Scene, row: int, column: int, rows: int, height: float) -> Fr
 def _frame(
     mnk: tuple[int, int, int], left: float, top: float, *, wide: float, tall: float, gap: tuple[float, float]
 ) -> Frame:
-    (m, n, k), size = mnk, {"width": wide, "height": tall}
-    x, y = left + wide + gap[0], top + tall + gap[1]
+    (m, n, k), x, y = mnk, left + wide + gap[0], top + tall + gap[1]
+    at_left, at_right = {"left": left, "right": left + wide}, {"left": x, "right": x + wide}
+    above, below = {"top": top, "bottom": top + tall}, {"top": y, "bottom": y + tall}
     return Frame(
-        Panel(rows=m, columns=k, left=left, top=y, **size),
-        Panel(rows=k, columns=n, left=x, top=top, **size),
-        Panel(rows=m, columns=n, left=x, top=y, **size),
+        Panel(rows=m, columns=k, **at_left, **below),
+        Panel(rows=k, columns=n, **at_right, **above),
+        Panel(rows=m, columns=n, **at_right, **below),
     )
 
 
 def _tiles(scene: Scene, here: Frame, there: Frame) -> Row:
-    by_side, places = {side: scene.tiles(side) for side in Side}, {}
+    (a, b), places = map(scene.tiles, Side), {}
     for prefix, at in (("", here), ("n_", there)):
-        boxes = [at.operand_boxes(side, tiles.free, tiles.k) for side, tiles in by_side.items()]
-        whole = at.d.boxes((0, at.d.rows), (0, at.d.columns))
-        corners = marks.joined([*boxes, {name: [corner] for name, corner in whole.items()}])
+        whole = at.d.boxes(np.array([[0], [at.d.rows]]), np.array([[0], [at.d.columns]]))
+        corners = marks.joined([at.a.boxes(a.free, a.k), at.b.boxes(b.k, b.free), whole])
         places |= {prefix + name: ends for name, ends in corners.items()}
-    scales = [marks.own_colors(tiles.scale) for tiles in by_side.values()]
-    return {**places, "log2": np.concatenate([*scales, [np.nan]])}
+    return {**places, "log2": np.concatenate([*map(marks.own_colors, (a.scale, b.scale)), [np.nan]])}
 
 
 def _cell(scene: Scene, here: Frame, there: Frame) -> Row:
