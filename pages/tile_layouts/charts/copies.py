@@ -52,25 +52,11 @@ def readings(scenes: Mapping[LayerTensor, Sequence[CopyScene]]) -> list[Reading]
     return cells
 
 
-@dataclass(frozen=True)
 class _Sizes:
-    height: float
-
-    @property
-    def is_flat(self) -> bool:
-        return self.height < FLAT
-
-    @property
-    def stored(self) -> float:
-        return 36 if self.is_flat else 48
-
-    @property
-    def top(self) -> float:
-        return 50 if self.is_flat else 74
-
-    @property
-    def band(self) -> float:
-        return (self.height - self.top) / 3
+    def __init__(self, height: float) -> None:
+        self.is_flat = height < FLAT
+        self.stored, self.top = (36.0, 50.0) if self.is_flat else (48.0, 74.0)
+        self.band = (height - self.top) / 3
 
     def cell(self, tensor: LayerTensor, matmul: Matmul) -> "_Cell":
         column = OPERANDS.index(tensor)
