@@ -37,9 +37,9 @@ def draw_in_code(page: str) -> None:
     if page_text is None:
         return
     texts, tables = page_text.texts, {}
-    if page_text.recipe == "one" and (recipe := recipe_on_screen(page, st.session_state)) is not None:
+    if page_text.follows_recipe and (recipe := recipe_on_screen(page, st.session_state)) is not None:
         texts = (*recipe_texts(recipe), *texts)
-    elif page_text.recipe == "several" and (several := recipes_on_screen(page_text, st.session_state)):
+    elif page_text.recipes_key and (several := recipes_on_screen(page_text, st.session_state)):
         tables = {library: _table(several, at) for at, library in enumerate(LIBRARIES)}
     by_library: dict[str, list[CodeText]] = {library: [] for library in tables}
     for text in texts:

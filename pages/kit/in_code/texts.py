@@ -1,7 +1,5 @@
 """The texts to copy: those of pages, `pages/<page>/in_code.toml`, of published recipes, and our own.
 
-    pages = ["formats"]                    # the scripts that show them
-
     [[texts]]
     library = "torch"
     title = "Cast and decode"
@@ -11,9 +9,10 @@
     '''
     note = "A sentence below it."          # left out where there is none
 
-A text that cannot be has `why`, a sentence, instead of `code`. `language` is "python" by default.
-`recipe = "one"` beside `pages` shows the recipe on the screen as well. With `recipe = "several"`,
-`recipes_key` names the control of the recipes, and `family_key`, if any, that of a whole family.
+A text that cannot be has `why`, a sentence, instead of `code`. `language` is "python" by default. Above the
+texts, `pages` names the pages where the folder is not the one that shows them. `follows_recipe = true` shows
+the recipe on the screen as well. `recipes_key` names the control of several recipes, and `family_key`, if
+any, that of a whole family.
 
 `assets/peers/<library>.json` holds signatures of a release for the names in the texts (`python -m
 tests.peers.record`). The tests run the libraries that are installed here.
@@ -54,12 +53,12 @@ class CodeText:
 
 @dataclass(frozen=True, kw_only=True)
 class PageTexts:
-    """Texts of a page, after those of its recipes: "none", "one" or "several"."""
+    """Texts of a page, after those of its recipe or recipes, if any."""
 
     texts: tuple[CodeText, ...]
-    recipe: str
-    recipes_key: str
-    family_key: str
+    follows_recipe: bool = False
+    recipes_key: str = ""
+    family_key: str = ""
 
 
 @lru_cache(maxsize=1)
@@ -67,13 +66,9 @@ def page_texts() -> dict[str, PageTexts]:
     by_page: dict[str, PageTexts] = {}
     for path in sorted((TOP / "pages").glob("*/in_code.toml")):
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-        texts = PageTexts(
-            texts=tuple(_text(**text) for text in data.get("texts", ())),
-            recipe=data.get("recipe", "none"),
-            recipes_key=data.get("recipes_key", ""),
-            family_key=data.get("family_key", ""),
-        )
-        by_page |= dict.fromkeys(data["pages"], texts)
+        pages = data.pop("pages", [path.parent.name])
+        texts = tuple(_text(**text) for text in data.pop("texts", ()))
+        by_page |= dict.fromkeys(pages, PageTexts(texts=texts, **data))
     return by_page
 
 
@@ -110,13 +105,8 @@ def _published(
 
 
 # Libraries that are not installed here, and the names of their files
-RECORDINGS = {
-    "torchao": "torchao",
-    "Transformer Engine": "transformer_engine",
-    "nvdlfw_inspect": "nvdlfw_inspect",
-}
-# Libraries that are, and the names of their packages
-PACKAGES = {"torch": "torch", "ml_dtypes": "ml_dtypes", "Triton": "triton"}
+RECORDINGS = {name: name.lower().replace(" ", "_") for name in (*LIBRARIES, "nvdlfw_inspect")}
+PACKAGES = ("torch", "ml_dtypes", "Triton")  # libraries that are
 FOLDER = TOP / "assets" / "peers"
 
 
@@ -131,7 +121,7 @@ def checked_words(library: str) -> str:
     if library not in PACKAGES:
         return f"{how}."
     try:
-        return f"{how}; here with {library} {version(PACKAGES[library])}."
+        return f"{how}; here with {library} {version(library)}."
     except PackageNotFoundError:
         return f"{how}; {library} is not installed here."
 
