@@ -80,7 +80,7 @@ def show(controls: Controls) -> None:
 def _draw_benefit(errors: Mapping[str, Sequence[float]], longest: int) -> None:
     intervals, usual = lengths(longest), ACCUMULATORS[PROMOTED].promotion
     of_one_sign = dict(zip(intervals, errors[TERM_NOTES[KINDS[0]].title], strict=True))
-    often, never = intervals[0], of_one_sign[longest]
+    never = of_one_sign[longest]
     draw_notice(
         f"Promoted every {usual} products, sums of {longest:,} numbers of one sign are "
         f"**{short(never / of_one_sign[usual], 2)} times as exact** as in one chain."
@@ -101,8 +101,7 @@ def _draw_benefit(errors: Mapping[str, Sequence[float]], longest: int) -> None:
         f"{ACCUMULATORS[CHAIN].title}, {OPERANDS} operands, K = {longest:,}; errors of the model. Numbers of "
         f"one sign: one chain is off by {percent(never)}. Promoted every {usual} products, as "
         f"DeepSeek-V3 does, it is off by {percent(of_one_sign[usual])}, for "
-        f"{short(1000 * promotions_per_flop(usual), 2)} additions in 1000 FLOP. Every {often} gives "
-        f"{percent(of_one_sign[often])} for {short(1000 * promotions_per_flop(often), 3)}."
+        f"{short(1000 * promotions_per_flop(usual), 2)} additions in 1000 FLOP."
     )
 
 

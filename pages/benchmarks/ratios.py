@@ -9,7 +9,7 @@ from kernels.measure.jobs import Cache, GemmJob, shape_text
 from kernels.measure.records import quoted, slug
 from kernels.measure.rows import Peer
 from pages.benchmarks import data
-from pages.benchmarks.charts.rows import NO_OP, Dot, Group, Other, ratios_chart
+from pages.benchmarks.charts.rows import NO_OP, Group, Row, ratios_chart
 from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES, SIZE, size_of
 from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.controls import Controls
@@ -67,8 +67,8 @@ def quoted_sentence(every: Sequence[Group]) -> str:
     others = [other for group in every for other in group.others]
     if not others:
         return ""
-    names = ", ".join(dict.fromkeys(other.name for other in others))
-    where = "; ".join(dict.fromkeys(other.source for other in others))
+    names = ", ".join(dict.fromkeys(other["name"] for other in others))
+    where = "; ".join(dict.fromkeys(other["source"] for other in others))
     return f"Hollow: {names}, on no package registry, and recorded by us in a run of its own ({where})."
 
 
@@ -95,17 +95,18 @@ def groups(results: Sequence[Result], gpu: str) -> list[Group]:
 
 def _group(title: str, members: Sequence[Result], gpu: str) -> Group:
     dots = tuple(dot(member, gpu) for member in members)
-    sample = [one for one in dots if not one.is_here] or dots
+    sample = [one for one in dots if not one["here"]] or dots
     jobs = [member.row.job for member in members]
     quotes = [one for one in _quoted() if slug(one.gpu) == gpu and data.contender(one.job) == title]
     return Group(
         title=title,
         recipe=jobs[0].recipe,
-        mean=_mean([one.ratio for one in sample]),
-        mean_bf16=_mean([one.bf16 for one in sample]),
+        mean=_mean([one["ratio"] for one in sample]),
+        mean_bf16=_mean([one["bf16"] for one in sample]),
         dots=dots,
         others=tuple(
-            Other(line=line, name=one.library, ratio=one.ratio, source=f"{one.gpu}, {one.date}; {one.source}")
+            {"line": line, "name": one.library, "ratio": one.ratio}
+            | {"source": f"{one.gpu}, {one.date}; {one.source}"}
             for one in quotes
             for line, job in enumerate(jobs)
             if _gemm(one.job) == _gemm(job)
@@ -127,20 +128,20 @@ def _order(result: Result) -> tuple[int, tuple[int, int, int], bool]:
     return job.flop, job.mnk, result.origin is Origin.HERE
 
 
-def dot(result: Result, gpu: str) -> Dot:
+def dot(result: Result, gpu: str) -> Row:
     row = result.row
     own, peer = row.ours, row.times.get(Peer.TORCH)
     is_here = result.origin is Origin.HERE
     other = "" if data.is_of(row.machine, gpu) else f" on {row.machine.name}"
-    return Dot(
-        name=shape_text(row.job.mnk) + (", here" + other if is_here else ""),
-        is_here=is_here,
-        ratio=row.over(Peer.TORCH),
-        low=peer and peer.p20_us / own.p80_us,
-        high=peer and peer.p80_us / own.p20_us,
-        bf16=row.over(Peer.BF16),
-        words=result.words,
-    )
+    return {
+        "name": shape_text(row.job.mnk) + (", here" + other if is_here else ""),
+        "here": is_here,
+        "ratio": row.over(Peer.TORCH),
+        "low": peer and peer.p20_us / own.p80_us,
+        "high": peer and peer.p80_us / own.p20_us,
+        "bf16": row.over(Peer.BF16),
+        "words": result.words,
+    }
 
 
 def notice(every: Sequence[Group]) -> str:
@@ -150,7 +151,7 @@ def notice(every: Sequence[Group]) -> str:
         return f"{best.title} is **{best.mean_bf16:.2f} times as fast as bf16**. {NO_OP}."
     best = max(torch, key=lambda group: group.mean)
     words = f"Every kernel takes turns with torch's best. {best.title}'s is on average **{_gain(best.mean)}**"
-    faster = [one.name for one in best.others if one.ratio > (best.dots[one.line].ratio or 0.0)]
+    faster = [one["name"] for one in best.others if one["ratio"] > (best.dots[one["line"]]["ratio"] or 0.0)]
     return f"{words}; {faster[0]}'s is faster still." if faster else f"{words}."
 
 

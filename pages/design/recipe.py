@@ -14,9 +14,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from fp8core.accumulators import ACCUMULATORS
-from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
-from fp8core.recipes.plain import ALL, ELEMENTS, FITS, OUTS, ROTATIONS, ROUNDINGS, SCALES, Plain
+from fp8core.recipes import RECIPES
+from fp8core.recipes.plain import ALL, ELEMENTS, FITS, OUTS, ROTATIONS, ROUNDINGS, SCALES, Plain, to_plain
 from fp8core.recipes.text import LONGEST_JSON, from_json, to_text
 from fp8core.rotations import NVFP4_SIGNS, RotationKind
 from fp8core.scales import Fit
@@ -176,22 +176,7 @@ MATMUL_FIELDS = (
     Field("Format of D", ("out",), {name: name for name in OUTS}),
 )
 # An operand that was bf16 becomes e4m3 in one tile.
-ONE_TILE: Plain = {
-    "format": FORMATS["e4m3"].name,
-    "tile": dict(_WHOLE_TENSOR),
-    "scale": {
-        "format": FORMATS["fp32"].name,
-        "fit": "nearest",
-        "amax_floor": 0.0,
-        "outer": None,
-        "history": 0,
-        "search": NO_SEARCH,
-        "target": None,
-    },
-    "rounding": "nearest_even",
-    "rotation": None,
-    "saved_as": None,
-}
+ONE_TILE = to_plain(RECIPES["per_tensor"])["fprop"]["a"]
 FIELD_KEY = "_design_field"
 # Lists under the sketch; the further ones stand under "More controls".
 _MAIN = 6

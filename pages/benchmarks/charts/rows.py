@@ -13,6 +13,8 @@ from pages.kit.charts.named_rows import COLOR, SHAPE, Rows, across, columns, nam
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
+Row = dict[str, Any]
+
 MATMUL, QUANTIZE = "matmul", "quantizing"
 # Pixels of a line; with less than the least, the points of a group share one line.
 _LEAST, _MOST = 11, 26
@@ -30,50 +32,28 @@ _NAMES, _SHAPES, _MEAN, _BF16 = 250, 390, 300, 215
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dot:
-    """One measurement: its speed over torch's op, from `low` to `high`, and over bf16."""
-
-    name: str
-    is_here: bool
-    ratio: float | None
-    low: float | None
-    high: float | None
-    bf16: float | None
-    words: Words
-
-
-@dataclass(frozen=True, kw_only=True)
-class Other:
-    """A library that takes no turns with ours, in the line of the point with this number."""
-
-    line: int
-    name: str
-    ratio: float
-    source: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Group:
-    """One contender's points with their geometric means; `mean` is None without an op of torch's."""
+    """One contender's points with their geometric means; `mean` is None without an op of torch's.
+
+    - dots: name, here, ratio (its speed over torch's op) from low to high, bf16 (over bf16's), words.
+    - others: libraries that take no turns with ours: name, ratio, source, and the line of a dot.
+    """
 
     title: str
     recipe: str
     mean: float | None
     mean_bf16: float | None
-    dots: tuple[Dot, ...]
-    others: tuple[Other, ...] = ()
-
-
-_Row = dict[str, Any]
+    dots: tuple[Row, ...]
+    others: tuple[Row, ...] = ()
 
 
 def ratios_chart(groups: Sequence[Group], room: float, ink: Ink) -> Filled:
     """The groups from top to bottom, at most `room` pixels high."""
     is_flat = room < _AROUND + _LEAST * sum(size_of(group) + _HEAD + _FOOT for group in groups)
-    rows: dict[str, list[_Row]] = {name: [] for name in ("heads", "borders", "points", "bf16", "others")}
+    rows: dict[str, list[Row]] = {name: [] for name in ("heads", "borders", "points", "bf16", "others")}
     top, above = _FIRST, ()
     for group in groups:
-        own = tuple(dot.name for dot in group.dots)
+        own = tuple(dot["name"] for dot in group.dots)
         _add(rows, group, top, is_flat=is_flat, is_named=not is_flat and own != above)
         top, above = top + (1.0 if is_flat else size_of(group)) + _FOOT + _HEAD, own
     lines = top - _HEAD / 2
@@ -95,24 +75,21 @@ def ratios_chart(groups: Sequence[Group], room: float, ink: Ink) -> Filled:
     )
 
 
-def _add(rows: dict[str, list[_Row]], group: Group, top: float, *, is_flat: bool, is_named: bool) -> None:
+def _add(rows: dict[str, list[Row]], group: Group, top: float, *, is_flat: bool, is_named: bool) -> None:
     """Add the rows of a group from the line `top` on; a flat one has all points in that line."""
     size, own = 1.0 if is_flat else size_of(group), mark_of(group.recipe)
     mark, middle = {"color": own.color, "shape": own.shape}, top + size / 2 - 0.5
     has_torch = group.mean is not None
     for line, dot in enumerate(group.dots):
         if has_torch:
-            point = {"y": top if is_flat else top + line, "name": dot.name if is_named else ""}
-            point |= {"here": dot.is_here, "ratio": dot.ratio, "words": dot.words}
-            point |= {"low": None if is_flat else dot.low, "high": None if is_flat else dot.high}
-            rows["points"].append(mark | point)
-        if dot.bf16:
-            rows["bf16"].append(mark | {"y": middle, "ratio": dot.bf16, "words": dot.words})
-    best = max(group.others, key=lambda other: other.ratio, default=None)
+            place = {"y": top if is_flat else top + line, "name": dot["name"] if is_named else ""}
+            rows["points"].append(mark | dot | place | ({"low": None, "high": None} if is_flat else {}))
+        if dot["bf16"]:
+            rows["bf16"].append(mark | {"y": middle, "ratio": dot["bf16"], "words": dot["words"]})
+    best = max(group.others, key=lambda other: other["ratio"], default=None)
     for other in group.others:
-        library = {"name": other.name, "label": other.name if other is best else "", "source": other.source}
-        y = top if is_flat else top + other.line
-        rows["others"].append(mark | library | {"y": y, "ratio": other.ratio})
+        place = {"y": top if is_flat else top + other["line"], "label": other["name"] * (other is best)}
+        rows["others"].append(mark | other | place)
     if rows["heads"]:
         rows["borders"].append({"y": top - _HEAD / 2 - _FOOT})
     rows["heads"].append(
