@@ -64,10 +64,8 @@ def picture(draft: Draft, key: str, ink: Ink, *, is_flat: bool = False) -> Fille
 
 
 def cells(draft: Draft, key: str = "") -> list[Cell]:
-    every = []
-    for name, side in CELLS:
-        operand = draft.operand(name, side)
-        cell = Cell(
+    return [
+        Cell(
             key=cell_key(name, side),
             matmul=MATMULS[name],
             side=side,
@@ -76,8 +74,9 @@ def cells(draft: Draft, key: str = "") -> list[Cell]:
             is_chosen=cell_key(name, side) == key,
             has_outer=operand is not None and operand["scale"]["outer"] is not None,
         )
-        every.append(cell)
-    return every
+        for name, side in CELLS
+        for operand in [draft.operand(name, side)]
+    ]
 
 
 def words(operand: Plain | None) -> tuple[str, str, str]:

@@ -9,7 +9,7 @@ from pages.fused import rows
 from pages.fused.amax import TENSOR, Strategy, layer_traffic, least_us, matmuls_us, reads_of
 from pages.fused.kernels import KERNEL
 from pages.fused.rows import SHOW, TOKENS, layer_of
-from pages.fused.timeline import BLOCK, WAY, job_of, lost_time, sentence
+from pages.fused.timeline import BLOCK, WAY, WAY_NAMES, job_of, lost_time, sentence
 from pages.kit.origins import span
 from pages.kit.recipes import RECIPE_CONTROLS
 from pages.kit.shared_controls import GPU, RECIPE, card
@@ -19,12 +19,7 @@ Settings = Mapping[str, Value]
 
 CONTROLS = (SHOW, *RECIPE_CONTROLS, BLOCK, WAY, TOKENS, TENSOR, KERNEL, GPU)
 NOT_RECORDED = "No GPU has recorded this step yet."
-_WORDS = {
-    Way.NAIVE: "naive",
-    Way.COMPILED: "compiled",
-    Way.OURS: "fused",
-    Way.BOUND: "if quantizing were free",
-}
+_QUOTED = (Way.NAIVE, Way.COMPILED, Way.OURS, Way.BOUND)
 
 
 def recipe_in(settings: Settings) -> Recipe:
@@ -46,13 +41,12 @@ def _ways(settings: Settings) -> list[LayerRow]:
 
 
 def recorded(settings: Settings) -> str:
-    rows_of = {row.way: row for row in _ways(settings)}
-    speeds_of = [(words, rows_of[way]) for way, words in _WORDS.items() if way in rows_of]
-    if not speeds_of:
+    rows_quoted = [row for row in _ways(settings) if row.way in _QUOTED]
+    if not rows_quoted:
         return NOT_RECORDED
-    speeds = ", ".join(f"{words} {row.times_bf16:.2f}" for words, row in speeds_of)
-    days = span(row.date for _, row in speeds_of)
-    return f"On the {speeds_of[0][1].machine.name}, {days}, speeds over bf16's were: {speeds}."
+    speeds = ", ".join(f"{WAY_NAMES[row.way.value]} {row.times_bf16:.2f}" for row in rows_quoted)
+    days = span(row.date for row in rows_quoted)
+    return f"On the {rows_quoted[0].gpu}, {days}, speeds over bf16's were: {speeds}."
 
 
 def lost(settings: Settings) -> str:
