@@ -105,11 +105,12 @@ def is_present(name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Reused:
-    """A job with an earlier result, and the time.time() of its measurement."""
+class End:
+    """A job that failed, was stopped, or has an earlier result, `measured` at a time.time()."""
 
     job: Job
-    measured: float
+    state: Final
+    measured: float = 0.0
 
 
 @dataclass
@@ -117,9 +118,7 @@ class Session:
     name: str = field(default_factory=_name_here)
     tickets: list[Ticket] = field(default_factory=list)
     rows: list[Result] = field(default_factory=list)
-    last: Failed | Stopped | None = None
-    last_job: Job | None = None
-    reused: Reused | None = None
+    last: End | None = None
     news: int = 0  # answers that came, first ones and last ones, and other ends of jobs
     # Those of them of which the page knew when it last asked for something; None where it has not
     read_news: int | None = None
@@ -157,22 +156,20 @@ def is_first(partial: Result | None) -> bool:
 
 def _keep(mine: Session, ticket: Ticket, state: Final) -> None:
     mine.news += 1
-    mine.last = mine.last_job = None
+    mine.last = None
     if isinstance(state, Done):
         mine.rows = [row for row in mine.rows if row is not state.row]  # one asked for again comes first
         _add(mine, state.row)
         if state.age_s is not None:
-            mine.reused = Reused(ticket.job, time.time() - state.age_s)
-    elif is_first(state.partial):
+            mine.last = End(ticket.job, state, time.time() - state.age_s)
+        return
+    if state.partial is not None:
+        # Another result so far is shown with the reason why it ended; here it would stand a second time.
+        if not is_first(state.partial) and not kind_of(state.partial).part_stays:
+            return
         _add(mine, state.partial)
-        if isinstance(state, Failed):
-            mine.last, mine.last_job = state, ticket.job
-    elif state.partial is not None and kind_of(state.partial).part_stays:
-        _add(mine, state.partial)
-        mine.last, mine.last_job = state, ticket.job
-    elif state.partial is None:
-        # A result so far is shown with the reason why it ended; here it would stand a second time.
-        mine.last, mine.last_job = state, ticket.job
+    if isinstance(state, Failed) or not is_first(state.partial):
+        mine.last = End(ticket.job, state)
 
 
 def _add(mine: Session, row: Result) -> None:
@@ -192,7 +189,7 @@ def submit(job: Job, *, again: bool = False) -> Ticket:
     """Queue a job for this session; also a callback. With `again`, ignore an earlier answer."""
     mine = session()
     ticket = workers().queue.submit(job, mine.name, again=again)
-    mine.last = mine.last_job = mine.reused = None
+    mine.last = None
     if ticket not in mine.tickets:
         mine.tickets.insert(0, ticket)
     return ticket
@@ -224,20 +221,21 @@ def draw_queue(draw_partial: Callable[[Result], None] | None = None) -> None:
     read_news, mine.read_news = mine.read_news, None
     if read_news is not None and read_news < mine.news:
         st.rerun()
-    if isinstance(mine.last, Failed):
-        st.error(f"{_name(mine.last_job)}: {plain(mine.last.reason)}", icon=":material/error:")
+    last = mine.last
+    if last is not None and isinstance(last.state, Failed):
+        st.error(f"{last.job.title}: {plain(last.state.reason)}", icon=":material/error:")
     if mine.tickets:
         _panel(draw_partial, mine.news)
-    elif isinstance(mine.last, Stopped):
-        st.info(f"{_name(mine.last_job)}: {plain(mine.last.reason)}", icon=":material/stop_circle:")
-    elif mine.reused is not None:
-        _draw_reused(mine.reused)
+    elif last is not None and isinstance(last.state, Stopped):
+        st.info(f"{last.job.title}: {plain(last.state.reason)}", icon=":material/stop_circle:")
+    elif last is not None and isinstance(last.state, Done):
+        _draw_reused(last)
 
 
-def _draw_reused(reused: Reused) -> None:
+def _draw_reused(reused: End) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         when = ago(time.time() - reused.measured)
-        st.caption(f"{_name(reused.job)}: measured {when}, for an equal run.", width="content")
+        st.caption(f"{reused.job.title}: measured {when}, for an equal run.", width="content")
         st.button(
             "Measure again",
             key="measure_again",
@@ -258,7 +256,7 @@ def _panel(draw_partial: Callable[[Result], None] | None, news: int) -> None:
         state = workers().queue.state(ticket)
         with st.container(horizontal=True, vertical_alignment="center"):
             fraction = state.fraction if isinstance(state, Running) else 0.0
-            st.progress(fraction, text=f"{_name(ticket.job)} · {plain(in_words(state))}")
+            st.progress(fraction, text=f"{ticket.job.title} · {plain(in_words(state))}")
             st.button(
                 "Stop",
                 key=f"stop {ticket.number}",
@@ -269,10 +267,6 @@ def _panel(draw_partial: Callable[[Result], None] | None, news: int) -> None:
         partial = state.partial if isinstance(state, Waiting | Running) else None
         if draw_partial is not None and partial is not None and not is_first(partial):
             draw_partial(partial)
-
-
-def _name(job: Job | None) -> str:
-    return "Your last run" if job is None else job.title
 
 
 _SOON_S = 1.0

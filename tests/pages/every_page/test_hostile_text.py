@@ -6,7 +6,7 @@ import pytest
 
 from kernels.measure.rows import Prediction
 from kernels.worker.jobs import Failed
-from pages.kit.gemm.queue_panel import Session
+from pages.kit.gemm.queue_panel import End, Session
 from tests.kernels.measure.made_up import changed
 from tests.pages.benchmarks.page import JOB
 from tests.pages.every_page.hostile_markup import MARKUP, WORD, shown_alive, shows_word
@@ -48,7 +48,7 @@ def test_a_recorded_row_comes_to_life_nowhere(stand_in_workers, recorded, open_a
 
 
 def test_the_end_of_a_job_comes_to_life_nowhere(stand_in_workers, monkeypatch, open_app):
-    ended = Session(last=Failed(ALL), last_job=JOB)
+    ended = Session(last=End(JOB, Failed(ALL)))
     monkeypatch.setattr("pages.kit.gemm.queue_panel.session", lambda: ended)
     at = open_app("pages/live_gemm.py")
     assert WORD in at.error[0].value
