@@ -65,8 +65,7 @@ def parameters() -> dict[str, list[str]]:
 
 
 def frame_parameters() -> dict[str, str]:
-    texts_by_key = {key: st.query_params.get_all(key) for key in FRAME if key in st.query_params}
-    return {key: texts[0] for key, texts in texts_by_key.items() if texts}
+    return {key: texts[0] for key in FRAME if (texts := st.query_params.get_all(key))}
 
 
 def let_decide() -> None:

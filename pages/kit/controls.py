@@ -151,9 +151,6 @@ class Controls:
     def reset(self) -> None:
         self.preset(**self._opening)
 
-    def link(self) -> str:
-        return address.link(self._parameters())
-
     def toolbar(self) -> None:
         """Draw "Share", "Present" and "Reset" in the sidebar; complaints on a link stand on the page."""
         row = st.sidebar.container(horizontal=True, key="toolbar", gap="medium")
@@ -237,4 +234,4 @@ class Controls:
 
     def _show_link(self) -> None:
         if self._link is not None:
-            self._link.code(self.link(), language=None, wrap_lines=True)
+            self._link.code(address.link(self._parameters()), language=None, wrap_lines=True)

@@ -29,8 +29,10 @@ _TRUTH = {"true": True, "false": False}
 
 
 class ChoiceStyle(Enum):
-    SEGMENTED = "segmented"
-    SELECT = "select"
+    """Look of a choice, by the name of Streamlit's widget."""
+
+    SEGMENTED = "segmented_control"
+    SELECT = "selectbox"
     RADIO = "radio"
 
 
@@ -117,13 +119,10 @@ class Choice(Control[T]):
         return replace(self, options=options, default=default)
 
     def widget(self, place: Place, on_change: Callable[[], None] | None) -> T | None:
-        common = self._common(on_change)
-        options, label_of = list(self.options), self.options.__getitem__
+        draw, common = getattr(place, self.style.value), self._common(on_change)
         if self.style is ChoiceStyle.SEGMENTED:
-            return place.segmented_control(self.label, options, format_func=label_of, required=True, **common)
-        if self.style is ChoiceStyle.SELECT:
-            return place.selectbox(self.label, options, format_func=label_of, **common)
-        return place.radio(self.label, options, format_func=label_of, **common)
+            common["required"] = True
+        return draw(self.label, list(self.options), format_func=self.options.__getitem__, **common)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -145,17 +144,10 @@ class _Ranged(Control[T]):
         return replace(control, default=control.fit(self.default))
 
     def widget(self, place: Place, on_change: Callable[[], None] | None) -> T | None:
-        if self.style is NumberStyle.SLIDER and self.low < self.high:
-            draw = place.slider
-        else:
-            draw = place.number_input
-        return draw(
-            self.label,
-            min_value=self.low,
-            max_value=self.high,
-            step=self.step,
-            **self._common(on_change),
-        )
+        is_slider = self.style is NumberStyle.SLIDER and self.low < self.high
+        limits = {"min_value": self.low, "max_value": self.high, "step": self.step}
+        draw = place.slider if is_slider else place.number_input
+        return draw(self.label, **limits, **self._common(on_change))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -290,21 +282,11 @@ class Several(Control[list[str]]):  # type: ignore[type-var]
         return _SEPARATOR.join(value) or _NONE
 
     def widget(self, place: Place, on_change: Callable[[], None] | None) -> list[str] | None:
-        if self.most is not None:
-            return place.multiselect(
-                self.label,
-                list(self.options),
-                format_func=self.options.__getitem__,
-                max_selections=self.most,
-                **self._common(on_change),
-            )
-        return place.pills(
-            self.label,
-            list(self.options),
-            selection_mode="multi",
-            format_func=self.options.__getitem__,
-            **self._common(on_change),
-        )
+        draw, most = place.multiselect, {"max_selections": self.most}
+        if self.most is None:
+            draw, most = place.pills, {"selection_mode": "multi"}
+        common = self._common(on_change) | most
+        return draw(self.label, list(self.options), format_func=self.options.__getitem__, **common)
 
 
 def selected(key: str, parameter: str) -> list[dict[str, Any]] | None:
