@@ -53,7 +53,7 @@ def notice(curves: Mapping[str, SizeCurve]) -> str:
     best, worst = (percent_text(small_error(draws)[0]) for draws in (first, last))
     return (
         f"Tiles of {first.at:.0f} instead of {last.at:.0f} take the error of the smaller half from {worst} "
-        f"to **{best}**, for {short(first.bits - last.bits, 2)} bits per element."
+        f"to **{best}**, for {short(first.bits - last.bits, 2)} more bits per element."
     )
 
 

@@ -56,7 +56,7 @@ def show(controls: Controls) -> None:
     terms = search(text) if slug == EVERY else (glossary()[slug],)
     here().know.markdown(KNOW)
     if len(terms) == len(glossary()):
-        draw_notice(f"Point at one of **{len(terms)} words**. It shows its sentence.")
+        draw_notice(f"Point at one of **{len(terms)} words**, or tap it. It shows its sentence.")
         stage().html(_index())
     else:
         draw_notice(f"**{len(terms)} of {len(glossary())} words** match.")
@@ -88,7 +88,8 @@ def _index() -> str:
 def entry(term: Term) -> str:
     names = f"<b>Also:</b> {escape(', '.join(term.names))}. " if term.names else ""
     return (
-        f'<h2 id="{term.slug}" style="padding:0;margin:0.5rem 0 0;font-size:1.25rem">{escape(term.term)}</h2>'
+        f'<h2 id="{term.slug}" style="padding:0;margin:0.5rem 0 0;font-size:1.25rem;scroll-margin-top:4rem">'
+        f"{escape(term.term)}</h2>"
         f'<p style="margin:0.25rem 0">{escape(term.says)}</p>'
         f'<p style="margin:0;font-size:0.875rem">{names}<b>Source:</b> {escape(term.source)}.</p>'
     )

@@ -163,7 +163,7 @@ def _bars(subject: Subject, parts: dict[str, ErrorMap]) -> list[Bar]:
         Bar(
             name=subject.titles[key],
             pieces={PARTS[name]: 100 * share for name, share in shares(part).items()},
-            label=f"{percent(shares(part)['deadzone'])} became 0",
+            label=f"{percent(shares(part)['deadzone'])} of its error: zeros",
         )
         for key, part in parts.items()
     ]

@@ -91,10 +91,10 @@ def notices(setting: Setting) -> dict[float, str]:
     at, zeros = places["at"], places["zeros"]
     words = {}
     for magnitude, before, after in zip(at[:_STEPS], zeros[:_STEPS], zeros[_STEPS:], strict=True):
+        lost = f"{before:,} of {setting.size:,} numbers become" if before else "no number becomes"
         rest = f"{f'{after:,}' if after else 'none'} {'does' if after < 2 else 'do'}"
         words[int(magnitude)] = (
-            f"The outlier sets the scale, and **{before:,} of {setting.size:,} numbers become 0** in "
-            f"{setting.format}. Rotated, {rest}."
+            f"The outlier sets the scale, and **{lost} 0** in {setting.format}. Rotated, {rest}."
         )
     return words
 

@@ -50,7 +50,7 @@ def test_the_second_section_says_what_small_tiles_buy(open_app) -> None:
     assert notice(at).startswith(
         "Tiles of 8 instead of 512 take the error of the smaller half from 99.96% to **"
     )
-    assert notice(at).endswith("for 3.9 bits per element.")
+    assert notice(at).endswith("for 3.9 more bits per element.")
     assert "fp32, k × k" in alt(at)
     at.selectbox(key="differ_format").set_value("e4m3").run()
     assert any("hardly depends on its scale" in one.value for one in at.markdown)
