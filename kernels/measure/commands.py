@@ -18,7 +18,7 @@ from typing import Any
 from fp8core.inputs import OFFERED, InputKind
 from fp8core.linear import MATMULS, LayerShape, LayerTensor
 from fp8core.recipes import RECIPES
-from kernels.device import Unsupported, choose_backend, current_device, slowed, triton_release
+from kernels.device import Device, Unsupported, choose_backend, current_device, slowed, triton_release
 from kernels.faults import first_line, triton_errors
 from kernels.files import check_folder
 from kernels.gemm.numerics import Summation
@@ -98,11 +98,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
         check_folder(options.folder)
     check_above_0("--minutes", options.minutes)
     jobs = tuple(command.jobs(options, parser))
-    choose_device()
-    if command.needs_gpu:
-        from kernels.measure.machine import require_gpu
-
-        require_gpu()
+    choose_device(needs_gpu=command.needs_gpu)
     return _run(command, jobs, options)
 
 
@@ -111,12 +107,15 @@ def check_above_0(flag: str, value: float) -> None:
         raise ValueError(f"{flag} is above 0, got {value:g}")
 
 
-def choose_device() -> None:
-    """Choose the device in use; stderr says if this Triton makes kernels slow."""
+def choose_device(*, needs_gpu: bool = True) -> Device:
+    """The device in use; stderr says if this Triton makes kernels slow. Raises as require_gpu."""
     choose_backend()
-    device = current_device()
+    from kernels.measure.machine import require_gpu  # it loads torch
+
+    device = require_gpu() if needs_gpu else current_device()
     if note := slowed(device.triton, device.capability):
         print(f"kernels.measure: {note}", file=sys.stderr)
+    return device
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:

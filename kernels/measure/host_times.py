@@ -14,7 +14,6 @@ import torch
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES, Operand, Recipe
 from kernels.measure.commands import add_matmul, choose_device, matmuls_and_recipes
-from kernels.measure.machine import require_gpu
 
 SHAPE = LayerShape(tokens=256, in_=512, out=256)
 _BATCHES, _CALLS, _WARM_UP = 60, 20, 5
@@ -33,7 +32,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_matmul(parser)
     options = parser.parse_args(arguments)
     choose_device()
-    require_gpu()
     print(_LINE.format("recipe", "call", "µs", "p20", "p80", "torch's"))
     matmuls, recipes = matmuls_and_recipes(options)
     _print_times(recipes, matmuls)

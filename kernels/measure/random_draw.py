@@ -66,8 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     check_whole(0, MAX_SEED, seed=options.seed)
     check_whole(1, 1 << 16, workers=options.workers)
     check_above_0("--minutes", options.minutes)
-    choose_device()
-    return run(options, require_gpu())
+    return run(options, choose_device())
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -36,7 +36,7 @@ from kernels.measure.commands import choose_device
 from kernels.measure.exactness import Sampled, bits, is_near, predictable
 from kernels.measure.gemm import Buffers, timed, turns_of
 from kernels.measure.jobs import LAYER, SKINNY, STANDARD, Cache, GemmJob
-from kernels.measure.machine import require_gpu, today
+from kernels.measure.machine import today
 from kernels.measure.operands import Operands
 from kernels.measure.peak_rates import Impossible, limits_of
 from kernels.precompile import Precompile, launch_gemm
@@ -277,8 +277,7 @@ _DONE, _WRONG, _STOPPED = 0, 1, 130
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     check_whole(1, 1 << 16, workers=options.workers)
-    choose_device()
-    device = require_gpu()
+    device = choose_device()
     shapes = {name: SHAPES[name] for name in options.shapes}
     selection = select(jobs(device, shapes), options.families)
     with Precompile(options.workers) as compilers:
