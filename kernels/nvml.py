@@ -53,9 +53,9 @@ def driver() -> Driver:
 
 
 def gauges(uuid: str) -> Gauges:
-    """Gauges of a GPU now; without a uuid, of the only GPU."""
+    """Gauges of a GPU now; empty ones if it is unknown."""
     answers: list[Gauges] = []
-    _thread(lambda: answers.append(_read(_handle(uuid)))).join(TIMEOUT_S)
+    _thread(lambda: answers.append(_read(pynvml.nvmlDeviceGetHandleByUUID(uuid)))).join(TIMEOUT_S)
     return answers[0] if answers else Gauges()
 
 
@@ -82,7 +82,7 @@ class Watch:
         self.gauges = _busiest(self._moments)
 
     def _watch(self) -> None:
-        gpu = _handle(self._uuid)
+        gpu = pynvml.nvmlDeviceGetHandleByUUID(self._uuid)
         self._moments.append(_read(gpu))
         self._began.set()
         while not self._end.wait(_EVERY_S):
@@ -95,15 +95,6 @@ def _busiest(moments: Sequence[Gauges]) -> Gauges:
     masks = [gauges.reasons for gauges in moments if gauges.reasons is not None]
     reasons = reduce(or_, masks) if masks else None
     return replace(max(moments, key=lambda gauges: gauges.power_w or 0.0), reasons=reasons)
-
-
-def _handle(uuid: str) -> Any:
-    """NVML's handle of a GPU; without a uuid, of the only GPU. Raises NVMLError if there is none."""
-    if uuid:
-        return pynvml.nvmlDeviceGetHandleByUUID(uuid)
-    if pynvml.nvmlDeviceGetCount() != 1:
-        raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_FOUND)
-    return pynvml.nvmlDeviceGetHandleByIndex(0)
 
 
 def _read(gpu: Any) -> Gauges:

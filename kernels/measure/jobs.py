@@ -210,10 +210,6 @@ class QuantizerJob:
         return tuple(operand for operand in operands if operand is not None)
 
     @property
-    def without_kernel(self) -> "QuantizerJob":
-        return replace(self, kernel=QuantizerKernel.QUANTIZE)
-
-    @property
     def layouts(self) -> str:
         ways = ["down columns" if operand.k_is_rows else "along rows" for operand in self.operands]
         return " and ".join(dict.fromkeys(ways))

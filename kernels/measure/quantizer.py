@@ -1,6 +1,7 @@
 """Time one quantizer on this process's GPU, in turns with a copy and with torch.compile."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -95,7 +96,7 @@ def apart(job: QuantizerJob) -> Run | None:
     """Our kernel for the result in bf16, then its quantizer; None where there is nothing to compute."""
     if job.kernel is QuantizerKernel.QUANTIZE:
         return None
-    plain, then = _FUSED[job.kernel], ours(job.without_kernel)
+    plain, then = _FUSED[job.kernel], ours(replace(job, kernel=QuantizerKernel.QUANTIZE))
     return lambda inputs: then(plain(*inputs, [None]))
 
 
