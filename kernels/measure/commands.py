@@ -9,7 +9,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -191,7 +191,7 @@ def _add_gemm(parser: argparse.ArgumentParser) -> None:
     add("--input", default=InputKind.GAUSSIAN.value, choices=[kind.value for kind in OFFERED])
     add("--seed", type=int, default=0)
     add("--accumulation", default=Summation.RECIPE.value, choices=[kind.value for kind in Summation])
-    add("--accumulate", action="store_true", help="add the product into D, which Wgrad writes in fp32")
+    add("--accumulate", action="store_true", help="add the product into D where the matmul writes fp32")
     add(
         "--cache",
         default=Cache.HOT.value,
@@ -221,12 +221,14 @@ def gemm_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> I
     how: dict[str, Any] = {**_SUSTAINED} if options.sustained else {}
     how |= {name: value for name in _SUSTAINED if (value := getattr(options, name)) is not None}
     how |= {"input": InputKind(options.input), "accumulation": Summation(options.accumulation)}
-    how |= {"seed": options.seed, "into": Into.ACCUMULATE if options.accumulate else Into.NEW}
+    how["seed"] = options.seed
     shapes: list[tuple[int, ...] | LayerShape] = [tuple(shape) for shape in options.shape or ()]
     shapes += [*(STANDARD if options.shapes else ()), *(SKINNY if options.skinny else ())]
     caches = Cache if options.cache == ALL else (Cache(options.cache),)
     for shape, matmul, recipe, cache in product(shapes or [CUBE], *matmuls_and_recipes(options), caches):
-        yield GemmJob.of(recipe, matmul, shape, cache=cache, **how)
+        job = GemmJob.of(recipe, matmul, shape, cache=cache, **how)
+        adds = options.accumulate and (job.writes_fp32 or options.matmul != ALL)
+        yield replace(job, into=Into.ACCUMULATE) if adds else job
 
 
 def _recorded_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterable[GemmJob]:
