@@ -9,14 +9,14 @@ from fp8core.experiments.operand_error import Lines
 from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.recipe_marks import Mark, mark_of
-from pages.kit.charts.words import count, short
+from pages.kit.charts.words import bits_words, count, short
 from pages.kit.controls import Controls
 from pages.kit.tables import EMPTY, markdown_table
 from pages.kit.view import draw_notice, here
 from pages.outliers.charts.spread import Spread, spread_chart
 from pages.outliers.controls import LINES
 from pages.outliers.data import FACTOR, ErrorMap, operand_of_key
-from pages.outliers.subject import Subject, db, draw_bf16, error_maps, percent, price
+from pages.outliers.subject import Subject, db, draw_bf16, error_maps, percent
 
 NOUN = {"channels": "channel", "tokens": "token"}
 
@@ -47,7 +47,7 @@ def show_lines(controls: Controls) -> None:
             percent(one.median),
             percent(one.worst),
             EMPTY if one.outliers is None else percent(one.outliers),
-            price(operand_of_key(key, subject.role), subject.source.shape),
+            bits_words(operand_of_key(key, subject.role), subject.source.shape),
         )
         for key, one in spreads.items()
     ]
@@ -176,7 +176,7 @@ def _log(subject: Subject, parts: dict[str, ErrorMap]) -> str:
             subject.titles[key],
             *(short(getattr(part.error.logged, name), 3) for name in names),
             db(part.error.sqnr_db),
-            price(operand_of_key(key, subject.role), subject.source.shape),
+            bits_words(operand_of_key(key, subject.role), subject.source.shape),
         )
         for key, part in parts.items()
     ]

@@ -11,13 +11,14 @@ from fp8core.recipes.keys import recipe_of_key
 from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.bars import Part, grouped
 from pages.kit.charts.recipe_marks import mark_of
+from pages.kit.charts.words import bits_words
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.tables import markdown_table
 from pages.kit.view import draw_notice, here
 from pages.outliers.data import layer, layer_shape, tensor_of
-from pages.outliers.subject import Subject, percent, price, subject_of
+from pages.outliers.subject import Subject, percent, subject_of
 
 STAYS_BF16 = "stays bf16"
 # One recipe's errors by the matmul's name; None for a matmul in bf16.
@@ -117,7 +118,7 @@ def _prices(key: str, subject: Subject) -> str:
     """Bits per element of both operands, equal pairs once."""
     recipe, shape = recipe_of_key(key), layer_shape(tensor_of(subject.role), subject.source.shape)
     pairs = (
-        " + ".join(price(recipe.operand(matmul, side), shape.of(matmul.operand(side))) for side in Side)
+        " + ".join(bits_words(recipe.operand(matmul, side), shape.of(matmul.operand(side))) for side in Side)
         for matmul in MATMULS.values()
     )
     return "; ".join(dict.fromkeys(pairs))

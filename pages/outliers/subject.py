@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from fp8core.costs import bits_per_element
 from fp8core.inputs import INPUT_NOTES, RECORDED, InputKind, kind_of
 from fp8core.linear import LayerTensor
-from fp8core.recipes import Operand
 from fp8core.recipes.keys import keys_of, recipe_of_key
 from pages.kit.charts.words import percent_text
 from pages.kit.computing.compute import computed
@@ -173,10 +171,6 @@ def _take_file() -> None:
         st.session_state[_FILE] = read_tensor(file.name, file.getvalue())
     except ValueError as problem:
         st.session_state[_PROBLEM] = f"“{file.name}”: {problem}"
-
-
-def price(operand: Operand | None, shape: tuple[int, int]) -> str:
-    return f"{bits_per_element(operand, shape):.3f}".rstrip("0").rstrip(".")
 
 
 def percent(share: float, digits: int = 2) -> str:

@@ -8,7 +8,7 @@ from fp8core.recipes.keys import recipe_of_key
 from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.bars import Bar, Part, bars, grouped
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.words import short
+from pages.kit.charts.words import bits_words, short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
@@ -16,7 +16,7 @@ from pages.kit.tables import markdown_table
 from pages.kit.view import draw_notice, here, notices_wait
 from pages.outliers.controls import READERS_FORMAT, READERS_SCALE, READING
 from pages.outliers.data import BARE_TILES, THIRD, bare_operands, bare_readers, checkpoint, recipe_readers
-from pages.outliers.subject import percent, price, recipes, weights
+from pages.outliers.subject import percent, recipes, weights
 
 _ZERO, _DIFFER = "zero for one reader only", "differ"
 
@@ -52,7 +52,7 @@ def show_readers(controls: Controls) -> None:
             f"{part.differ:,}",
             f"{part.zero_in_one:,}",
             percent(part.rel_err),
-            " + ".join(price(operand, source.shape) for operand in copies(pair)),
+            " + ".join(bits_words(operand, source.shape) for operand in copies(pair)),
         )
         for (name, part), pair in zip(by_name.items(), pairs, strict=True)
     ]
@@ -125,7 +125,7 @@ def show_story(controls: Controls) -> None:
                 *(percent(getattr(error, name)) for name in SERIES),
                 percent(error.changed),
                 short(error.block_growth, 4),
-                price(stored_as(one), answer.arguments.shape),
+                bits_words(stored_as(one), answer.arguments.shape),
             )
             for one, error in errors.items()
         ]

@@ -1,6 +1,5 @@
 """Section "One matmul": the picture, and the arithmetic of one tile."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -146,7 +145,7 @@ def scale_steps(operand: Operand, tile: OperandTile, x: NDArray[np.float32]) -> 
         return steps + _two_levels(spec, tile, name, amax)
     top = rule.target or spec.format.max
     if rule.powers_of_two:
-        exact = f"{short(tile.scale)} = {power_of_two(log2(tile.scale))}"
+        exact = f"{short(tile.scale)} = {power_of_two(float(np.log2(tile.scale)))}"
         steps += [(f"{name} / {top:g}", short(float(amax) / top)), ("scale: a power of two, rounded", exact)]
     else:
         steps.append((f"scale = {name} / {top:g}", short(tile.scale)))
@@ -283,7 +282,3 @@ def hardware(spec: MatmulSpec) -> str:
     if isinstance(kind, Unsupported):
         return f"{hopper} **On Blackwell** too: {kind.reason}."
     return f"{hopper} **On Blackwell**, the tensor core applies these scales itself (`kind::{kind.value}`)."
-
-
-def log2(value: float) -> float:
-    return math.log2(value) if value > 0 else math.nan

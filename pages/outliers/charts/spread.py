@@ -85,13 +85,8 @@ def _template(ink: Ink) -> alt.LayerChart:
     x = alt.X("least:Q", title=text("axis", "error"), scale=scale, axis=axis)
     color = alt.Color("color:N", scale=None)
     rows = alt.Chart(alt.NamedData(ROWS)).encode(y=y)
-    tooltip = [
-        alt.Tooltip("who:N", title="recipe"),
-        *(
-            alt.Tooltip(f"{name}:Q", title=title, format=".3~p")
-            for name, title in (("least", "least"), ("median", "median"), ("worst", "worst"))
-        ),
-    ]
+    errors = (alt.Tooltip(f"{name}:Q", format=".3~p") for name in ("least", "median", "worst"))
+    tooltip = [alt.Tooltip("who:N", title="recipe"), *errors]
     marks = alt.Chart(alt.NamedData(MARKS)).encode(
         x=alt.X("error:Q"),
         y=y,
