@@ -212,6 +212,7 @@ WRONG = {
     "an error in words": (lambda: sqnr_db("0.1"), "a relative error holds real numbers, got str '0.1'"),
     "a negative error": (lambda: sqnr_db(-0.1), "at least 0, got -0.1"),
     "values of another shape": (lambda: split_error(FOUR, np.ones(1), 1.0, E4M3), "one shape"),
+    "an error of zeros": (lambda: split_error(0 * FOUR, 0 * FOUR, 1.0, E4M3), "all-zero"),
     "a negative code": (lambda: E4M3.decode(-1), "run from 0 to 255"),
 }
 

@@ -4,11 +4,10 @@ form; current scaling fits every step.
 
 import math
 
-import ml_dtypes
 import numpy as np
 import pytest
 
-from fp8core.errors import rel_err, split_error
+from fp8core.errors import split_error
 from fp8core.experiments.amax_series import (
     DECAY_OCTAVES,
     DRIFT_OCTAVES,
@@ -23,30 +22,12 @@ from fp8core.experiments.amax_series import (
 from fp8core.experiments.delayed_scaling import run_current, run_delayed
 from fp8core.experiments.scale_sweep import sweep_scale
 from fp8core.formats import FORMATS
-from fp8core.inputs import LAWS, InputKind, draw, log_uniform_blocks
-from fp8core.quantize import quantize
-from fp8core.recipes import OperandSpec
+from fp8core.inputs import InputKind, draw, log_uniform_blocks
 from fp8core.scales import E8M0_EVEN, E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE, saturated_share
-from fp8core.tiles import TileGrid, TileShape
 
 E4M3 = FORMATS["e4m3"]
 RULES = [FP32_SCALE, E8M0_FLOOR, E8M0_EVEN, E8M0_ROUND_UP]
 ELEMENTS = ["e4m3", "e5m2", "e3m2", "e2m3", "e2m1"]
-
-
-@pytest.mark.parametrize("kind", LAWS)
-def test_a_sweep_is_the_error_of_a_direct_cast(kind) -> None:
-    x = draw(kind, (16, 128), seed=3).ravel()
-    scales = np.exp2(np.arange(-30.0, 10.0, 3.0))
-    swept = sweep_scale(x, E4M3, scales)
-    for i, scale in enumerate(scales):
-        quotient = x / np.float32(scale)
-        cast = np.clip(quotient, -448, 448).astype(ml_dtypes.float8_e4m3fn).astype(np.float64) * scale
-        error = float(np.sum((cast - x.astype(np.float64)) ** 2) / np.sum(x.astype(np.float64) ** 2))
-        assert swept.total[i] == pytest.approx(error, rel=1e-9, abs=1e-30)
-        assert swept.saturated_share[i] == np.mean(np.abs(quotient) > 464)
-        assert swept.dead_share[i] == np.mean((np.abs(quotient) <= 2.0**-10) & (x != 0))
-    assert swept.sqnr_db == pytest.approx(-10 * np.log10(swept.total))
 
 
 @pytest.mark.parametrize("name", ["e4m3", "hif8", "mxint8", "e2m1", "bf16"])
@@ -61,6 +42,8 @@ def test_a_sweep_has_the_parts_that_each_scale_has_by_itself(name) -> None:
             assert getattr(swept, part)[i] == pytest.approx(getattr(one, part), rel=1e-9, abs=1e-30)
         assert swept.saturated_share[i] * x.size == one.saturated
         assert swept.dead_share[i] * x.size == one.dead
+        assert swept.total[i] == pytest.approx(one.total, rel=1e-9)
+    assert swept.sqnr_db == pytest.approx(-10 * np.log10(swept.total))
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
@@ -116,21 +99,6 @@ def test_an_unusable_amax_keeps_the_scale(broken) -> None:
     assert run.scale[2] == run.scale[1] == 4.0 / E4M3.max
     with pytest.raises(ValueError, match="at least 1 step, got 0"):
         run_delayed([1.0], E4M3, history=0)
-
-
-@pytest.mark.parametrize("kind", LAWS)
-@pytest.mark.parametrize("rule", [FP32_SCALE, E8M0_FLOOR, E8M0_EVEN, E8M0_ROUND_UP], ids=lambda r: r.fit.name)
-def test_error_parts_add_up_to_the_squared_relative_error(kind, rule) -> None:
-    x = draw(kind, (64, 256), seed=1)
-    spec = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 32), scale_rule=rule)
-    quantized = quantize(x, TileGrid.over(x.shape, (1, 32)), spec)
-    values = quantized.exact_values()
-    parts = split_error(x, values, quantized.grid.expand(quantized.scale), spec.format)
-    assert parts.total == pytest.approx(rel_err(values, x) ** 2, rel=1e-9)
-    assert (parts.saturated > 0) == (rule is E8M0_FLOOR)
-    assert parts.dead > 0
-    with pytest.raises(ValueError, match="all-zero"):
-        split_error(np.zeros(3), np.zeros(3), 1.0, E4M3)
 
 
 @pytest.mark.parametrize("margin", [0, 4])

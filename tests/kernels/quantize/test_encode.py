@@ -10,7 +10,6 @@ from fp8core.formats import FORMATS, FloatFormat
 from fp8core.philox import philox
 from fp8core.quantize import RANDOM_BITS
 from fp8core.rounding import Rounding
-from fp8core.stochastic import round_stochastic
 from kernels.device import DeviceKind, current_device, launching
 from kernels.quantize.facts import MXINT8, code_table, element_facts
 from tests.kernels.cases import WHERE
@@ -69,34 +68,15 @@ def encoded(x, facts, random=None, table=None) -> np.ndarray:
 
 
 @pytest.mark.parametrize("format_", RANDOM, ids=label)
-def test_the_mean_over_all_random_bits_is_the_number_itself(format_):
-    """Less what lies below the eighth bit after the last place: that is dropped before."""
+def test_all_random_bits_give_the_references_codes_and_signs_of_zero(format_):
     rng = np.random.default_rng(0)
-    sizes = format_.max * np.exp2(rng.uniform(-12, 0.5, 96))
-    x = np.concatenate([np.copysign(sizes, rng.standard_normal(96)), [0.0, format_.max, -format_.max]])
-    x = x.astype(np.float32)
-    facts = element_facts(format_, Rounding.STOCHASTIC, current_device().kind)
-    codes = encoded(np.repeat(x, DRAWS), facts, np.tile(np.arange(DRAWS, dtype=np.uint8), x.size))
-    values = format_.decode(codes).reshape(-1, DRAWS)
-    clipped = np.clip(x.astype(np.float64), format_.min, format_.max)
-    last = format_.min_subnormal
-    if isinstance(format_, FloatFormat):
-        _, exponent = np.frexp(clipped)
-        last = np.exp2(np.maximum(exponent - 1, format_.e_min) - float(format_.mantissa_bits))
-    np.testing.assert_array_equal(values.mean(1), np.trunc(clipped / last * DRAWS) / DRAWS * last)
-    assert (values.max(1) - values.min(1) <= last).all()
-
-
-@pytest.mark.parametrize("format_", RANDOM, ids=label)
-def test_a_number_that_becomes_zero_at_random_keeps_its_sign_as_the_reference_has_it(format_):
     sizes = np.array([0.0, 1e-45, 1e-30, *(format_.min_subnormal * np.array([2**-9, 0.01, 0.5, 0.99, 1]))])
+    sizes = np.concatenate([sizes, [format_.max], format_.max * np.exp2(rng.uniform(-12, 0.5, 48))])
     x = np.concatenate([sizes, -sizes]).astype(np.float32).repeat(DRAWS)
     random = np.tile(np.arange(DRAWS, dtype=np.uint8), 2 * sizes.size)
     facts = element_facts(format_, Rounding.STOCHASTIC, current_device().kind)
     truth = format_.encode(x, Rounding.STOCHASTIC, noise=random / DRAWS)
     np.testing.assert_array_equal(encoded(x, facts, random), truth)
-    draws = round_stochastic(format_, x, random, RANDOM_BITS)
-    np.testing.assert_array_equal(np.signbit(draws), np.signbit(format_.decode(truth)))
 
 
 COUNT = 64
