@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import psutil
 import pytest
@@ -31,6 +30,7 @@ from kernels.train.step import this_place
 from kernels.train.variants import VARIANTS
 from tests.kernels.precompile_tasks import LONG_S, note
 from tests.kernels.train.small import on_cpu, small_text
+from tests.kernels.worker.shells import is_gone
 from tests.sweeps import exhaustive
 
 COMPILE = """
@@ -88,12 +88,6 @@ def until(holds) -> None:
         time.sleep(0.02)
 
 
-def is_gone(path: Path) -> bool:
-    """True once the process in a file is gone, or only its parent has not heard of its end."""
-    pid = int(path.read_text())
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-
-
 def test_each_code_answers_in_order_and_one_that_ends_its_process_takes_no_other_along(tmp_path, capfd):
     counts = []
     with Precompile(2) as pool:
@@ -102,7 +96,7 @@ def test_each_code_answers_in_order_and_one_that_ends_its_process_takes_no_other
         )
     assert faults == ["", "the process that compiled it ended", "", "it is odd", "RuntimeError: no"]
     assert counts == [1, 2, 3, 4, 5]
-    assert all(is_gone(path) for path in tmp_path.iterdir())
+    assert all(is_gone(int(path.read_text())) for path in tmp_path.iterdir())
     assert capfd.readouterr() == ("", "")
 
 
@@ -143,7 +137,7 @@ def test_what_hangs_is_waited_for_a_while_and_ended(tmp_path):
     pool.wait(print, patience_s=0.3)
     assert pool.left == 2
     pool.stop()
-    until(lambda: is_gone(tmp_path / "hang"))
+    assert is_gone(int((tmp_path / "hang").read_text()))
     assert time.monotonic() - began < LONG_S / 4
 
 
@@ -170,7 +164,7 @@ def test_a_pool_ends_with_its_parent(tmp_path):
     with subprocess.Popen([sys.executable, "-c", program], cwd=TOP) as parent:
         until(lambda: (tmp_path / "hang").exists() and (tmp_path / "hang").read_text())
         parent.kill()
-    until(lambda: is_gone(tmp_path / "hang"))
+    assert is_gone(int((tmp_path / "hang").read_text()))
 
 
 def test_whoever_compiles_with_torch_keeps_triton_s_folder_first():

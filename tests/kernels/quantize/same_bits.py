@@ -1,5 +1,7 @@
 """What it means that a kernel quantizes as the reference does."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import torch
 
@@ -56,6 +58,7 @@ def assert_same_floats(own: torch.Tensor, truth: np.ndarray) -> None:
     np.testing.assert_array_equal(numbers[sound].view(np.int32), truth[sound].view(np.int32))
 
 
+Copies = Sequence[QuantizedTensor]
 NAMES = ("x", "w", "dy")
 
 
@@ -96,3 +99,17 @@ def assert_equal(own: QuantizedTensor, truth: QuantizedTensor) -> None:
         if part is not None:
             assert part.shape == expected.shape
             assert torch.equal(bits(part), bits(expected))
+
+
+def assert_repeats(run: Callable[[], Copies], expected: Copies, times: int) -> None:
+    """Warm calls and replays of a graph, by turns, give these bits."""
+    run()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = run()
+    for _ in range(times):
+        graph.replay()
+        for own, truth in zip(run(), expected, strict=True):
+            assert_equal(own, truth)
+    for own, truth in zip(captured, expected, strict=True):
+        assert_equal(own, truth)

@@ -14,7 +14,7 @@ from kernels.quantize import launch, quantize, quantize_both
 from kernels.quantize.plan import cooperative_programs, plan_both
 from kernels.quantize.quantize import LAUNCHES
 from tests.kernels.cases import ON_GPU, WHERE, sample
-from tests.kernels.quantize.same_bits import PAIRS, SHARED, assert_equal, pair
+from tests.kernels.quantize.same_bits import PAIRS, SHARED, assert_equal, assert_repeats, pair
 from tests.sweeps import some_cases
 
 KINDS = ("gaussian", "nan", "wide", "inf")
@@ -156,13 +156,4 @@ def test_programs_meet_over_and_over_and_in_a_graph(alone):
     alone(False)
     expected = [quantize(x, operand) for x in xs]
     alone(True)
-    for _ in range(1000):
-        copies = [quantize(x, operand) for x in xs]
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        captured = [quantize(x, operand) for x in xs]
-    for _ in range(100):
-        graph.replay()
-    for one, two, other in zip(copies, captured, expected, strict=True):
-        assert_equal(one, other)
-        assert_equal(two, other)
+    assert_repeats(lambda: [quantize(x, operand) for x in xs], expected, 1000)

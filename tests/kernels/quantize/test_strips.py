@@ -21,7 +21,7 @@ from kernels.quantize.quantize import LAUNCHES
 from kernels.quantize.strips import panel_rows, takes_strips
 from tests.kernels.cases import WHERE, sample
 from tests.kernels.quantize import inputs
-from tests.kernels.quantize.same_bits import PAIRS, assert_equal, pair
+from tests.kernels.quantize.same_bits import PAIRS, assert_equal, assert_repeats, pair
 
 EVEN = (256, 384)
 TAKEN = {
@@ -151,17 +151,9 @@ def test_panels_are_written_over_and_over_and_in_a_graph(without):
     operand = RECIPES["rowwise"].operand(MATMULS["wgrad"], Side.B)
     x = torch.randn(4096, 4096, device=WHERE).bfloat16()
     without(False)
-    expected = quantize(x, operand)
+    expected = [quantize(x, operand)]
     without(True)
-    quantize(x, operand)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        captured = quantize(x, operand)
-    for _ in range(300):
-        graph.replay()
-        own = quantize(x, operand)
-        assert_equal(own, expected)
-    assert_equal(captured, expected)
+    assert_repeats(lambda: [quantize(x, operand)], expected, 300)
 
 
 @pytest.mark.gpu
@@ -169,13 +161,4 @@ def test_strips_are_written_over_and_over_and_in_a_graph(without):
     operands = TAKEN["deepseek_v3-x"]
     gate_up = inputs.bf16((512, 1024))
     without(True)
-    expected = swiglu_quantize(gate_up, operands)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        captured = swiglu_quantize(gate_up, operands)
-    for _ in range(100):
-        graph.replay()
-        copies = swiglu_quantize(gate_up, operands)
-    for one, two, other in zip(copies, captured, expected, strict=True):
-        assert_equal(one, other)
-        assert_equal(two, other)
+    assert_repeats(lambda: swiglu_quantize(gate_up, operands), swiglu_quantize(gate_up, operands), 100)
