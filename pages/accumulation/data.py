@@ -15,7 +15,7 @@ from fp8core.accumulators.trace import TracedStep, trace
 from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
 from kernels.probe.operations import Operation, mismatches, operations, predict
-from kernels.probe.sweep import ROWS, SHORTEST, swept
+from kernels.probe.sweep import SHORTEST
 from kernels.probe.vectors import read_machine, read_vectors
 
 NEVER = 0
@@ -35,34 +35,24 @@ def unit_of(name: str, every: int = NEVER) -> Accumulator:
 
 
 def errors(name: str, every: int, terms: str, operands: str, longest: int, seed: int) -> Errors:
-    return _errors(unit_of(name, every), terms, operands, longest, seed, SUMS)
-
-
-def errors_of_operation(name: str, terms: str, operands: str, longest: int, seed: int) -> Errors:
-    return _errors(swept(name).accumulator, terms, operands, longest, seed, ROWS)
+    a, b, exact = _operands(terms, operands, longest, seed)
+    prefixes = prefix_sums(a, b, FORMATS[operands], unit_of(name, every), lengths(longest))
+    return tuple(map(sum_error, prefixes, exact, lengths(longest)))
 
 
 def errors_by_interval(name: str, terms: str, operands: str, k: int, seed: int) -> tuple[float, ...]:
-    a, b, exact = _operands(terms, operands, k, seed, SUMS)
+    a, b, exact = _operands(terms, operands, k, seed)
     by_interval = sums_by_promotion(a, b, FORMATS[operands], ACCUMULATORS[name], lengths(k))
     return tuple(sum_error(sums, exact[-1], k).rms for sums in by_interval)
 
 
-def _errors(
-    unit: Accumulator, terms: str, operands: str, longest: int, seed: int, rows: tuple[int, int]
-) -> Errors:
-    a, b, exact = _operands(terms, operands, longest, seed, rows)
-    prefixes = prefix_sums(a, b, FORMATS[operands], unit, lengths(longest))
-    return tuple(map(sum_error, prefixes, exact, lengths(longest)))
-
-
 @lru_cache(maxsize=2)
 def _operands(
-    terms: str, operands: str, longest: int, seed: int, rows: tuple[int, int]
+    terms: str, operands: str, longest: int, seed: int
 ) -> tuple[NDArray[np.integer], NDArray[np.integer], tuple[NDArray[np.float64], ...]]:
     """Codes a [M, K] and b [N, K], and their exact sums."""
     format_ = FORMATS[operands]
-    a, b = (format_.encode(x) for x in draw_terms(TermKind(terms), rows, longest, seed))
+    a, b = (format_.encode(x) for x in draw_terms(TermKind(terms), SUMS, longest, seed))
     return a, b, exact_sums(a, b, format_, lengths(longest))
 
 

@@ -10,9 +10,8 @@ from fp8core.experiments.dot_terms import TermKind
 from fp8core.tiles import WHOLE
 from kernels.paths import VECTORS
 from kernels.probe.sweep import ProbeJob, ProbeRow, swept
-from pages.accumulation.charts.curves import RMS, Curve, curves_chart
-from pages.accumulation.data import Errors, check_vectors, errors_of_operation, lengths
-from pages.accumulation.facts import CHAIN, LONGEST_K, MODEL_BITS, OPERANDS, PROBE, draw_numbers, percent
+from pages.accumulation.data import check_vectors, lengths
+from pages.accumulation.facts import CHAIN, LONGEST_K, MODEL_BITS, OPERANDS, PROBE, draw_numbers
 from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.words import count, short
@@ -113,10 +112,6 @@ def _draw_sweep(controls: Controls) -> None:
     row = next((row for row in gpu_queue.session().rows_of(ProbeRow) if row.job == job), None)
     if row is not None:
         st.markdown(verdict(row))
-    call = Call(errors_of_operation, (job.operation, job.terms.value, job.format, job.lengths[-1], job.seed))
-    answer = computed("accumulation_measured", (job, row), [call], label="Adding in the model")
-    if answer is not None and any(error.rms for error in answer.parts[0]):
-        _draw_predicted(*answer.arguments, answer.parts[0])
 
 
 def _draw_job(controls: Controls) -> ProbeJob:
@@ -130,18 +125,6 @@ def _draw_job(controls: Controls) -> ProbeJob:
         seed=seed,
         lengths=lengths(controls.draw(LONGEST_K)),
     )
-
-
-def _draw_predicted(job: ProbeJob, row: ProbeRow | None, errors: Errors) -> None:
-    operation, last = job.operation_data, errors[-1]
-    evidence = operation.accumulator.evidence.name.lower()
-    line = Curve(name=f"predicted: {operation.title}", evidence=evidence, errors=errors)
-    rings, alt = None, f"predicted rms error {percent(last.rms)} at K = {last.k:,}"
-    if row is not None:
-        rings = f"{row.machine.name}, {row.date}", row.points
-        alt += f"; measured {percent(row.points[-1].rms)}"
-    spec = curves_chart([line], RMS, room(), page_ink(), rings)
-    draw_chart(spec, key="accumulation_measured", is_rigid=True, alt=alt)
 
 
 def verdict(row: ProbeRow) -> str:

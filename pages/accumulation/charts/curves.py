@@ -18,7 +18,7 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import spread
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
-LINES, RINGS, NAMES, PRICES = "lines", "rings", "names", "prices"
+LINES, NAMES, PRICES = "lines", "names", "prices"
 RMS, BIAS = "rms", "bias"
 DASHES = {"captured": [1, 0], "published": [7, 3], "definition": [2, 3]}
 LINEAR_BELOW = 1e-5
@@ -44,34 +44,18 @@ class Curve:
         return self.name + (" (no error)" if all(error.rms == 0 for error in self.errors) else "")
 
 
-def curves_chart(
-    curves: Sequence[Curve],
-    field: str,
-    room: int,
-    ink: Ink,
-    device: tuple[str, Sequence[SumError]] | None = None,
-) -> Filled:
-    """Errors `field` (RMS or BIAS) over K; `device` has a device's name and its errors."""
+def curves_chart(curves: Sequence[Curve], field: str, room: int, ink: Ink) -> Filled:
+    """Errors `field` (RMS or BIAS) over K."""
     points = [
         (curve.label, curve.evidence, error.k, getattr(error, field))
         for curve in reversed(curves)  # the last line lies on top
         for error in curve.errors
     ]
-    datasets = {LINES: dict(zip(("unit", "evidence", "k", "error"), zip(*points, strict=True), strict=True))}
-    errors = list(datasets[LINES]["error"])
-    if device is not None:
-        who, rings = device
-        datasets[RINGS] = {
-            "k": [error.k for error in rings],
-            "error": [getattr(error, field) for error in rings],
-            "who": [who] * len(rings),
-        }
-        errors += datasets[RINGS]["error"]
-    domain = rms_domain(errors) if field == RMS else bias_domain(errors)
-    datasets[NAMES] = _names(curves, field, domain, room - _AROUND)
+    lines = dict(zip(("unit", "evidence", "k", "error"), zip(*points, strict=True), strict=True))
+    domain = rms_domain(lines["error"]) if field == RMS else bias_domain(lines["error"])
     lengths = [error.k for error in curves[0].errors]
-    return _curves(ink, field, device is not None).filled(
-        datasets,
+    return _curves(ink, field).filled(
+        {LINES: lines, NAMES: _names(curves, field, domain, room - _AROUND)},
         names=[curve.label for curve in curves],
         lengths=lengths,
         span=[lengths[0], lengths[-1]],
@@ -107,7 +91,7 @@ def scaled(error: float, field: str) -> float:
 
 
 @template
-def _curves(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
+def _curves(ink: Ink, field: str) -> alt.LayerChart:
     lengths = several("lengths", [32.0])
     x = alt.X(
         "k:Q",
@@ -142,13 +126,6 @@ def _curves(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
     if field == BIAS:
         zero = alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.line)
         layers.insert(0, zero.encode(y=alt.datum(0), x=alt.value(0), x2=alt.value(alt.ExprRef(_RIGHT))))
-    if has_rings:
-        rings = alt.Chart(alt.NamedData(RINGS)).mark_point(
-            shape="circle", size=260, filled=False, strokeWidth=2.5, color=ink.text, opacity=1
-        )
-        layers.append(
-            rings.encode(x=x, y=y, tooltip=[alt.Tooltip("who:N", title="measured on"), *tooltip[2:]])
-        )
     return dressed(alt.layer(*layers, height=number("height", 400)), ink)
 
 

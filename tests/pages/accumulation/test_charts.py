@@ -15,7 +15,6 @@ from pages.accumulation.charts.curves import (
     LINES,
     NAMES,
     PRICES,
-    RINGS,
     Curve,
     bias_domain,
     cost_chart,
@@ -181,12 +180,6 @@ def test_each_name_is_near_the_end_of_its_line_and_on_no_other_name(field, name)
     assert all(more - less >= 14 for less, more in pairwise(sorted(places.values())))
     low, high, end = (scaled(error, field) for error in (low, high, 1e-6 if field == "rms" else -1e-6))
     assert places["apart"] == pytest.approx(428 * (high - end) / (high - low), abs=12)
-
-
-def test_measured_points_are_drawn_where_they_lie():
-    points = (SumError(k=32, rms=1.5e-4, bias=-2e-5),)
-    spec = curves_chart(CURVES, "rms", 500, LIGHT, ("a GPU", points))
-    assert rows(spec, RINGS) == [{"k": 32, "error": 1.5e-4, "who": "a GPU"}]
 
 
 def test_the_price_s_points_are_the_intervals_and_the_last_is_never():

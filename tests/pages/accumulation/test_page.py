@@ -18,9 +18,9 @@ from kernels.device import HOPPER
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.measure.jobs import Cache, GemmJob
-from kernels.probe.sweep import SWEPT, swept
+from kernels.probe.sweep import SWEPT
 from pages.accumulation import units as accumulation_units
-from pages.accumulation.charts.curves import LINES, RINGS
+from pages.accumulation.charts.curves import LINES
 from pages.accumulation.charts.steps import PULLS, STRIP_ROWS, SUMS
 from pages.accumulation.cost import pairs
 from pages.accumulation.facts import OPERANDS, SHOW, TERMS, UNIT, percent
@@ -254,7 +254,7 @@ def test_the_table_has_every_unit_with_its_numbers(open_app):
 
 
 @pytest.mark.parametrize("operation", some_cases(len(SWEPT), each(SWEPT)))
-def test_a_measured_sweep_lies_on_the_predicted_line(open_app, on_gpu, operation):
+def test_a_measured_sweep_equals_the_model(open_app, on_gpu, operation):
     at = open_app(PAGE, sum_show="units", probe=operation, longest_k="1024")
     assert not at.button(key="run_sweep").disabled
     at.button(key="run_sweep").click().run()
@@ -262,10 +262,6 @@ def test_a_measured_sweep_lies_on_the_predicted_line(open_app, on_gpu, operation
     outputs = 6 * 64 * 16
     assert f"{outputs:,} of {outputs:,} {SAME}" in texts(at)
     assert plain("GPU: stand-in, 2026-11-20") in texts(at)
-    line, rings = (sent_dataset(at.get("vega_lite_chart")[1], name) for name in (LINES, RINGS))
-    assert swept(operation).title in line["unit"][0]
-    assert len(rings["k"]) == 6
-    assert (rings["k"], rings["error"]) == (line["k"], line["error"])
     at.selectbox(key="terms").set_value("zero_mean").run()
     assert SAME not in texts(at)
 
