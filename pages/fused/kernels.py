@@ -4,8 +4,6 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-import streamlit as st
-
 from fp8core.recipes import RECIPES
 from kernels.measure.jobs import GemmJob, QuantizerKernel
 from kernels.measure.rows import Peer, QuantizerRow
@@ -14,13 +12,12 @@ from kernels.typed import from_data
 from pages.fused import rows
 from pages.fused.charts.kernels import COMPILED, OURS, Row, ratio_chart
 from pages.kit.chart import draw_chart, page_ink, room
-from pages.kit.charts.words import count, duration
+from pages.kit.charts.words import NONE, count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import draw_left_out
 from pages.kit.in_code.source_text import Source, files, text
 from pages.kit.inert import plain
 from pages.kit.origins import RowOrigin, origins_words, recorded_on, row_origin, versions_words
-from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Choice, ChoiceStyle
 
@@ -75,16 +72,6 @@ SOURCES = {
     ),
 }
 _BOTH = "along rows and down columns"
-_NUMBER = st.column_config.NumberColumn
-_COLUMNS = {
-    "of a copy": _NUMBER(format="%.2f", help="Least bytes over time, over the copy's"),
-    "of its own bytes": _NUMBER(format="%.2f", help="The same with the bytes that its passes move"),
-    "× torch.compile": _NUMBER(format="%.2f", help="Speed over torch.compile of the same operations"),
-    "× apart": _NUMBER(format="%.2f", help="Speed over two kernels, the first of which writes bf16"),
-    "time, µs": _NUMBER(format="%.1f"),
-    "GB/s": _NUMBER(format="%.0f"),
-    "copy, GB/s": _NUMBER(format="%.0f"),
-}
 
 
 def size_control() -> Choice:
@@ -136,25 +123,8 @@ def _draw_rows(all_rows: Sequence[QuantizerRow]) -> None:
         + "; ".join(f"{name(row)} {row.ratio:.2f}" for row in all_rows),
         is_rigid=True,
     )
-    know = here().know
-    lines = [
-        {
-            "quantizes": name(row),
-            "of a copy": row.ratio,
-            "of its own bytes": row.moved_ratio,
-            "× torch.compile": row.over(Peer.COMPILED),
-            "× apart": row.over(Peer.APART),
-            "time, µs": row.us(Peer.OURS),
-            "launches": row.launches,
-            "GB/s": row.gb_s,
-            "copy, GB/s": row.copy_gb_s,
-        }
-        for row in all_rows
-    ]
-    with know:
-        draw_rows(arrow_table(lines), column_config=_COLUMNS)
     origins = (row_origin(row, recorded_on(row.gpu), row.machine.versions) for row in all_rows)
-    know.caption(plain(f"{origins_words(origins)}. {TURNS}"))
+    here().know.caption(plain(f"{origins_words(origins)}. {TURNS}"))
 
 
 def _mark(y: int, row: QuantizerRow, who: str, peer: Peer) -> Row:
@@ -168,7 +138,7 @@ def _mark(y: int, row: QuantizerRow, who: str, peer: Peer) -> Row:
         "ratio": gb_s / row.copy_gb_s,
         "time": duration(time_us),
         "rate": f"{gb_s:,.0f} GB/s; a copy {row.copy_gb_s:,.0f} GB/s",
-        "note": _note(row),
+        "note": _note(row) if peer is Peer.OURS else NONE,
     }
 
 
@@ -181,6 +151,8 @@ def _note(row: QuantizerRow) -> str:
     parts = [count(row.launches, "launch", "launches")]
     if row.moved_bytes > row.job.bytes:
         parts.append(f"{row.moved_ratio:.2f} of a copy by the bytes of its passes")
+    if apart := row.over(Peer.APART):
+        parts.append(f"{apart:.2f} times as fast as two kernels apart")
     if Peer.COMPILED not in row.times and row.note:
         parts.append(f"torch.compile: {row.note}")
     return "; ".join(parts)
