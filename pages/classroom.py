@@ -4,14 +4,13 @@ import streamlit as st
 
 from pages.classroom import answers
 from pages.classroom.answers import draw_export, step_control
-from pages.classroom.door import draw_corner, draw_door, is_teacher
+from pages.classroom.door import by_teacher, draw_corner, draw_door, is_teacher
 from pages.classroom.plan import draw_plan
 from pages.classroom.roster import ask, draw_ends, draw_lead, draw_line, draw_over, draw_roster
 from pages.kit.classroom.join import LINK
 from pages.kit.classroom.store import store
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import workers
-from pages.kit.lesson.library import Place
 from pages.kit.shell import end, guard
 from pages.kit.view import open_view, stage
 
@@ -20,13 +19,6 @@ asking = answers.asking()
 step = step_control({key: answers.title(place) for key, place in asking.items()})
 controls = Controls(step, LINK)
 place = asking.get(controls.value(step)) if is_teacher() else None
-
-
-def go_on(place: Place) -> None:
-    if is_teacher():
-        controls.preset(step=place.key)
-
-
 view = open_view(answers.question(place) if place else "What does the class predict?")
 controls.toolbar()
 if not is_teacher():
@@ -44,7 +36,7 @@ with view.notice, st.container(key="class_count"):
 controls.draw(step, view.sections.container(width=420))
 with stage(), st.container(key="class_picture"):
     if place is not None:
-        answers.draw_step(place, go_on)
+        answers.draw_step(place, by_teacher(lambda place: controls.preset(step=place.key)))
 with view.below:
     draw_lead(place)
     st.header("The plan", anchor=False)

@@ -4,18 +4,10 @@ Spread out or not, each number is rounded. A coin can keep the mean right.
 """
 
 from pages.kit.shell import open_page
-from pages.stochastic_rounding import mean as stochastic_mean
-from pages.stochastic_rounding import picture as stochastic_picture
-from pages.stochastic_rounding import recipes as stochastic_recipes
-from pages.stochastic_rounding import training as stochastic_training
+from pages.stochastic_rounding import mean, picture, recipes, training
 from pages.stochastic_rounding.controls import A_MATMUL, A_WEIGHT, ALL_CONTROLS, ROUNDED, SHOW
 
-SECTIONS = {
-    "picture": stochastic_picture,
-    "recipes": stochastic_recipes,
-    "mean": stochastic_mean,
-    "training": stochastic_training,
-}
+SECTIONS = {"picture": picture, "recipes": recipes, "mean": mean, "training": training}
 MOVED = {(SHOW.key, name): (None, {SHOW.key: "training", ROUNDED.key: name}) for name in (A_WEIGHT, A_MATMUL)}
 IDEA = (
     "Rounding **to nearest** gives the closest value, and makes the same error again every time. "

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from pages.classroom.door import is_teacher
+from pages.classroom.door import by_teacher
 from pages.kit.chart import theme
 from pages.kit.classroom.answers import POLL_S, draw_answers, turnout
 from pages.kit.classroom.store import ROUNDS, Answer, Round, store
@@ -15,7 +15,7 @@ from pages.kit.inert import plain
 from pages.kit.lesson.chapter import Fact, number_in
 from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import Place, library
-from pages.kit.lesson.pictures import image, picture_of
+from pages.kit.lesson.pictures import draw_step_picture
 from pages.kit.widgets import Choice, ChoiceStyle
 
 NO_STEP = "none"
@@ -77,10 +77,8 @@ def draw_step(place: Place, go_on: Callable[[Place], None]) -> None:
     with beside:
         if vote.is_revealed:
             _draw_truth(place, vote, truth)
-        elif (picture := picture_of(place)) is not None:
-            shade = "step-picture dark" if theme() == "dark" else "step-picture"
-            alt = f"The picture of the page as the step “{place.step.title}” opens it."
-            st.html(image(picture, alt, shade))
+        else:
+            draw_step_picture(place, "step-picture dark" if theme() == "dark" else "step-picture")
         label = "See it on its page →" if vote.is_revealed else "Open this page →"
         st.page_link(f"pages/{place.step.page}.py", label=label, query_params={"lesson": place.key})
 
@@ -88,9 +86,10 @@ def draw_step(place: Place, go_on: Callable[[Place], None]) -> None:
 def _draw_moves(place: Place, vote: Round) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         of_vote = (place.key, vote.number)
-        st.button("Reveal the truth", key="class_truth", type="primary", on_click=_reveal, args=of_vote)
+        reveal, again = by_teacher(store().reveal), by_teacher(store().vote_again)
+        st.button("Reveal the truth", key="class_truth", type="primary", on_click=reveal, args=of_vote)
         if vote.number < ROUNDS:
-            st.button("Vote again", key="class_again", on_click=_vote_again, args=of_vote, help=AGAIN)
+            st.button("Vote again", key="class_again", on_click=again, args=of_vote, help=AGAIN)
 
 
 def _draw_truth(place: Place, vote: Round, truth: Fact) -> None:
@@ -114,16 +113,6 @@ def _draw_next(place: Place, go_on: Callable[[Place], None]) -> None:
 
 
 AGAIN = "Let the class talk, then answer once more. Both votes are kept."
-
-
-def _reveal(step: str, number: int) -> None:
-    if is_teacher():
-        store().reveal(step, number)
-
-
-def _vote_again(step: str, number: int) -> None:
-    if is_teacher():
-        store().vote_again(step, number)
 
 
 HEAD = ("class", "step", "round", "answer", "right", "time", "student")

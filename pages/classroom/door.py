@@ -1,5 +1,6 @@
 """The view of a visitor without the token: the class, how to join it, the field for the token."""
 
+from collections.abc import Callable
 from html import escape
 
 import streamlit as st
@@ -25,6 +26,16 @@ ASKS = "Do you teach? The terminal that started the server shows the token."
 
 def is_teacher() -> bool:
     return shared().is_teacher(visitor())
+
+
+def by_teacher(action: Callable[..., object]) -> Callable[..., None]:
+    """A button's action, which does nothing once its reader has left the teacher's view."""
+
+    def act(*arguments: object) -> None:
+        if is_teacher():
+            action(*arguments)
+
+    return act
 
 
 def draw_door() -> None:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.classroom.answers import title
-from pages.classroom.door import is_teacher
+from pages.classroom.door import by_teacher
 from pages.kit.charts.words import count
 from pages.kit.classroom.store import store
 from pages.kit.lesson.chapter import Plan
@@ -26,7 +26,7 @@ def draw_plan(present: Place | None) -> None:
         format_func=lambda name: f"{name} minutes" if name else "All steps",
         required=True,
         label_visibility="collapsed",
-        on_change=_follow,
+        on_change=by_teacher(lambda: store().follow_plan(reported(_KEY) or NONE)),
     )
     plan = lessons.plan(store().plan)
     if plan is None:
@@ -58,8 +58,3 @@ def skipped(lessons: Library, plan: Plan) -> str:
         elif numbers:
             skips.append(f"{chapter.title} {', '.join(numbers)}")
     return f"Skipped: {'; '.join(skips).rstrip('?')}."
-
-
-def _follow() -> None:
-    if is_teacher():
-        store().follow_plan(st.session_state.get(_KEY) or NONE)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from kernels.worker.jobs import InLine
 from pages.classroom.answers import draw_export, title
-from pages.classroom.door import OVER_KEY, is_teacher
+from pages.classroom.door import OVER_KEY, by_teacher, is_teacher
 from pages.kit.chart import page_ink
 from pages.kit.charts.words import count
 from pages.kit.classroom.answers import POLL_S
@@ -46,9 +46,10 @@ def draw_lead(place: Place | None) -> None:
 @st.fragment
 def draw_ends() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
+        reset = by_teacher(store().reset)
         with st.popover("Forget all answers", icon=":material/delete:"):
             st.markdown("Forget all students, places and answers? Download the answers first.")
-            st.button("Forget everything", key="class_reset", type="primary", on_click=_reset)
+            st.button("Forget everything", key="class_reset", type="primary", on_click=reset)
         with st.popover("End the class"):
             st.markdown(f"So far, {summary()}. Students' pages then ask no more.")
             if st.button("End it now", key="class_end", type="primary", on_click=_end):
@@ -61,11 +62,6 @@ def _lead(is_led: bool, place: Place | None) -> None:
         shared().lead(is_led)
         if place is not None:
             ask(place)
-
-
-def _reset() -> None:
-    if is_teacher():
-        store().reset()
 
 
 def _end() -> None:

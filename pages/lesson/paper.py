@@ -13,7 +13,7 @@ from pages.kit.inert import plain
 from pages.kit.lesson.chapter import Chapter, Kind, Prediction
 from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import Place, places_of
-from pages.kit.lesson.pictures import image, picture_of
+from pages.kit.lesson.pictures import draw_step_picture
 from pages.kit.lesson.prediction import in_unit, truth_is_out, verdict
 from pages.kit.widgets import Choice
 from pages.lesson.overview import PRINT
@@ -69,9 +69,7 @@ def _draw_step(place: Place, url: str) -> None:
     try:
         settings = step.settings(is_locked=False)
         st.markdown(filled(step.text, settings))
-        if (picture := picture_of(place)) is not None:
-            alt = f"The picture of the page as the step “{step.title}” opens it."
-            st.html(image(picture, alt, "paper-picture"))
+        draw_step_picture(place, "paper-picture")
         if step.predict is not None:
             st.markdown(f"**Predict.** {filled(step.predict.ask, settings)}")
             _draw_room(step.predict)

@@ -136,9 +136,6 @@ def percent(value: float) -> str:
     return percent_text(value, 3 if value == 0 or value >= 1e-6 else 2)
 
 
-_NEAREST = (Rounding.NEAREST_EVEN, Rounding.NEAREST_AWAY)
-
-
 def preparation(operand: Operand) -> tuple[str, ...]:
     """Unusual steps before and in the rounding, in words."""
     spec, parts = operand.spec, []
@@ -146,12 +143,9 @@ def preparation(operand: Operand) -> tuple[str, ...]:
         parts.append("made out of a saved copy")
     if spec.rotation is not None:
         parts.append(f"rotated ({rotation_words(spec.rotation)})")
-    if spec.rounding is not Rounding.NEAREST_EVEN:
-        parts.append(rounding_words(spec.rounding))
+    if spec.rounding is Rounding.STOCHASTIC:
+        parts.append("rounded stochastically")
+    elif spec.rounding is not Rounding.NEAREST_EVEN:
+        to = "to the " * (spec.rounding is Rounding.NEAREST_AWAY)
+        parts.append(f"rounded {to}{spec.rounding.value}")
     return tuple(parts)
-
-
-def rounding_words(rounding: Rounding) -> str:
-    if rounding is Rounding.STOCHASTIC:
-        return "rounded stochastically"
-    return f"rounded {'to the ' * (rounding in _NEAREST)}{rounding.value}"

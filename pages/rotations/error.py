@@ -1,7 +1,6 @@
 """Section "Error": quantization error over the outlier's magnitude, of vectors or of a product."""
 
 import math
-from dataclasses import replace
 from typing import TypeAlias
 
 import streamlit as st
@@ -35,23 +34,16 @@ def _vectors(setting: Setting, magnitude: int) -> None:
         f"At magnitude {magnitude}, rotating makes the error **{change(without.nmse, rotated.nmse)}.** "
         f"Zeros go from {without.zeros:.0%} to {rotated.zeros:.0%}."
     )
-    sides = errors(setting, MAGNITUDES)
-    fields = {"total": "nmse", "rest": "rest_nmse", "zeros": "zeros"}
-    curves = {
-        name: Curve(*([getattr(error, field) for error in side] for side in sides))
-        for name, field in fields.items()
-    }
-    # The other elements have no error of their own where all of them are zero.
-    curves = {name: curve for name, curve in curves.items() if not any(map(math.isnan, curve.without))}
-    lower = {
-        name: lower_ranges(MAGNITUDES, curve.without, curve.with_, MARGIN)
-        for name, curve in curves.items()
-        if name != "zeros"
-    }
-    for name, stretches in lower.items():
-        ends = [end for stretch in stretches for end in stretch]
-        crossings = [end for end in ends if end not in (MAGNITUDES[0], MAGNITUDES[-1])]
-        curves[name] = replace(curves[name], crossings=crossings)
+    curves, lower = {}, {}
+    for name, field in {"total": "nmse", "rest": "rest_nmse", "zeros": "zeros"}.items():
+        before, after = ([getattr(error, field) for error in side] for side in errors(setting, MAGNITUDES))
+        # The other elements have no error of their own where all of them are zero.
+        if any(map(math.isnan, before)):
+            continue
+        if name in ERRORS:
+            lower[name] = lower_ranges(MAGNITUDES, before, after, MARGIN)
+        ends = {end for stretch in lower.get(name, ()) for end in stretch}
+        curves[name] = Curve(before, after, sorted(ends - {MAGNITUDES[0], MAGNITUDES[-1]}))
     draw_chart(
         curves_chart(MAGNITUDES, curves, magnitude, page_ink()),
         key="rotations_errors",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -185,17 +185,9 @@ def _ratio(settings: Settings, error: str) -> float:
     return getattr(rotated, error) / getattr(without, error)
 
 
-def _first(settings: Settings, *, is_rotated: bool) -> Quantized:
+def _vector(settings: Settings, *, is_rotated: bool = False) -> Quantized:
     setting = _of(settings)
     return setting.one()[is_rotated].quantized(settings[MAGNITUDE.key], setting.spec())
-
-
-def _amax(settings: Settings, *, is_rotated: bool) -> float:
-    return np.abs(_first(settings, is_rotated=is_rotated).numbers).max()
-
-
-def _zeros(settings: Settings, *, is_rotated: bool) -> float:
-    return _first(settings, is_rotated=is_rotated).zeros
 
 
 def _products(settings: Settings) -> Products:
@@ -204,14 +196,14 @@ def _products(settings: Settings) -> Products:
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "size": lambda settings: _of(settings).size,
-    "amax": partial(_amax, is_rotated=False),
-    "rotated_amax": partial(_amax, is_rotated=True),
-    "zeros_share": partial(_zeros, is_rotated=False),
-    "rotated_zeros_share": partial(_zeros, is_rotated=True),
-    "error_ratio": partial(_ratio, error="nmse"),
+    "amax": lambda settings: np.abs(_vector(settings).numbers).max(),
+    "rotated_amax": lambda settings: np.abs(_vector(settings, is_rotated=True).numbers).max(),
+    "zeros_share": lambda settings: _vector(settings).zeros,
+    "rotated_zeros_share": lambda settings: _vector(settings, is_rotated=True).zeros,
+    "error_ratio": lambda settings: _ratio(settings, "nmse"),
     "error_gain": lambda settings: 1 / _ratio(settings, "nmse"),
     # The error of the elements beside the outliers.
-    "rest_ratio": partial(_ratio, error="rest_nmse"),
+    "rest_ratio": lambda settings: _ratio(settings, "rest_nmse"),
     "product_moved": lambda settings: _products(settings).drift,
     "product_error": lambda settings: _products(settings).without[0],
     "rotated_product_error": lambda settings: _products(settings).rotated[0],

@@ -9,6 +9,8 @@ from functools import lru_cache
 from html import escape
 from pathlib import Path
 
+import streamlit as st
+
 from pages.kit.lesson.chapter import LESSONS, Step
 from pages.kit.lesson.library import Place
 
@@ -30,9 +32,12 @@ def picture_of(place: Place) -> Path | None:
     return path_of(place) if _index(INDEX).get(place.key) == shown_by(place.step) else None
 
 
-def image(picture: Path, alt: str, look: str) -> str:
-    data = base64.b64encode(picture.read_bytes()).decode()
-    return f'<img class="{look}" alt="{escape(alt)}" src="data:image/png;base64,{data}">'
+def draw_step_picture(place: Place, look: str) -> None:
+    """Draw a step's picture, if it has one, in the CSS classes `look`."""
+    if (picture := picture_of(place)) is not None:
+        data = base64.b64encode(picture.read_bytes()).decode()
+        alt = escape(f"The picture of the page as the step “{place.step.title}” opens it.")
+        st.html(f'<img class="{look}" alt="{alt}" src="data:image/png;base64,{data}">')
 
 
 @lru_cache(maxsize=4)
