@@ -8,7 +8,7 @@ from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.view import open_view
 from pages.start import window
-from pages.start.times import INTRODUCTION, TILES, about_times, draw_doors, layer_times
+from pages.start.times import INTRODUCTION, TILES, about_times, draw_doors, timed_layer
 
 # The page that an address without a page's name opened before there was this one: links still mean it.
 FIRST_PAGE = TILES
@@ -21,9 +21,9 @@ view = open_view("How can a network train in eight bits?")
 controls = Controls(*window.CONTROLS)
 controls.toolbar()
 window.show(controls)
-times = layer_times()
+layer = timed_layer()
 with view.below:
-    draw_doors(times, page_ink(), window.at_full_size(controls))
+    draw_doors(layer, page_ink(), window.at_full_size(controls))
 view.know.markdown(INTRODUCTION)
 view.know.markdown(window.about_numbers())
-view.know.caption(about_times(times))
+view.know.caption(about_times(layer))

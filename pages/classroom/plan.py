@@ -26,7 +26,7 @@ def draw_plan(present: Place | None) -> None:
         format_func=lambda name: f"{name} minutes" if name else "All steps",
         required=True,
         label_visibility="collapsed",
-        on_change=by_teacher(lambda: store().follow_plan(reported(_KEY) or NONE)),
+        on_change=by_teacher(lambda: store().follow_plan(st.session_state.get(_KEY) or NONE)),
     )
     plan = lessons.plan(store().plan)
     if plan is None:

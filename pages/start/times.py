@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 
@@ -10,7 +9,7 @@ import streamlit as st
 
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
-from fp8core.linear import MATMULS, Axis, LayerShape
+from fp8core.linear import MATMULS, Axis
 from fp8core.recipes import RECIPES
 from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import Cache, GemmJob, Into
@@ -37,38 +36,16 @@ DOORS = (
 _KEY = "start_doors"
 
 
-@dataclass(frozen=True, kw_only=True)
-class LayerTimes:
-    """Microseconds of some of a layer's matmuls together."""
-
-    recipe: str
-    layer: LayerShape
-    matmuls: tuple[str, ...]
-    bf16_us: float
-    gemm_us: float
-    quantize_us: float
-    where: str
-    when: str
-
-    @property
-    def fp8_us(self) -> float:
-        return self.gemm_us + self.quantize_us
-
-    @property
-    def times_faster(self) -> float:
-        return self.bf16_us / self.fp8_us
-
-
-def layer_times() -> LayerTimes | None:
-    """The layer of this session's newest GPU run; else the largest whole recorded one."""
+def timed_layer() -> list[Result]:
+    """Matmuls of the layer of this session's newest GPU run; else of the largest whole recorded one."""
     here = [Result(row, Origin.HERE) for row in gpu_queue.session().rows_of(Row) if _is_timed(row)]
     if here:
-        return _together(_once(result for result in here if _same(result.row) == _same(here[0].row)))
+        return _once(result for result in here if _same(result.row) == _same(here[0].row))
     return _recorded(gemm_results.every_recorded())
 
 
 @lru_cache(maxsize=2)
-def _recorded(recorded: Recorded) -> LayerTimes | None:
+def _recorded(recorded: Recorded) -> list[Result]:
     groups: dict[object, list[Result]] = {}
     for result in sorted(recorded.results, key=lambda one: one.row.date, reverse=True):
         if _is_timed(result.row) and _is_usual(result.row.job):
@@ -80,8 +57,7 @@ def _recorded(recorded: Recorded) -> LayerTimes | None:
         first, flop = layer[0].row, sum(result.row.job.flop for result in layer)
         return -flop, order.index(first.job.recipe), -rows[first.machine.name]
 
-    best = min(whole, key=rank, default=None)
-    return None if best is None else _together(best)
+    return min(whole, key=rank, default=[])
 
 
 def _is_timed(row: Row) -> bool:
@@ -107,36 +83,25 @@ def _once(results: Iterable[Result]) -> list[Result]:
     return [by_matmul[name] for name in MATMULS if name in by_matmul]
 
 
-def _together(results: Sequence[Result]) -> LayerTimes:
-    first, job = results[0], results[0].row.job
-
-    def total(peer: Peer) -> float:
-        return sum(result.row.times[peer].median_us for result in results)
-
-    return LayerTimes(
-        recipe=job.recipe_data.title,
-        layer=job.matmul_data.layer(job.m, job.n, job.k),
-        matmuls=tuple(result.row.job.matmul_data.title for result in results),
-        bf16_us=total(Peer.BF16),
-        gemm_us=total(Peer.OURS),
-        quantize_us=total(Peer.QUANTIZE),
-        where=first.where,
-        when=first.when,
-    )
+def total_us(layer: Iterable[Result], *peers: Peer) -> float:
+    return sum(result.row.times[peer].median_us for result in layer for peer in peers)
 
 
-def about_times(times: LayerTimes | None) -> str:
-    if times is None:
+def about_times(layer: Sequence[Result]) -> str:
+    if not layer:
         return NO_TIMES
-    sizes = ", ".join(f"{times.layer.size(axis):,} {axis.value}" for axis in Axis)
+    job = layer[0].row.job
+    sizes = job.matmul_data.layer(job.m, job.n, job.k)
+    bf16, fp8 = total_us(layer, Peer.BF16), total_us(layer, Peer.OURS, Peer.QUANTIZE)
     return plain(
-        f"Times: {', '.join(times.matmuls)} of a layer with {sizes}. bf16 takes {duration(times.bf16_us)}. "
-        f"FP8 takes {duration(times.fp8_us)}, and {duration(times.quantize_us)} of these are for quantizing. "
-        f"Recipe: {times.recipe}. {times.where}, {times.when}."
+        f"Times: {', '.join(one.row.job.matmul_data.title for one in layer)} of a layer with "
+        f"{', '.join(f'{sizes.size(axis):,} {axis.value}' for axis in Axis)}. bf16 takes {duration(bf16)}. "
+        f"FP8 takes {duration(fp8)}, and {duration(total_us(layer, Peer.QUANTIZE))} of these are for "
+        f"quantizing. Recipe: {job.recipe_data.title}. {layer[0].where}, {layer[0].when}."
     )
 
 
-def draw_doors(times: LayerTimes | None, ink: Ink, tiles: Mapping[str, str]) -> None:
+def draw_doors(layer: Sequence[Result], ink: Ink, tiles: Mapping[str, str]) -> None:
     """Draw the three doors; `tiles` are the parameters of Tile layouts."""
     door = f".st-key-{_KEY} [data-testid='stPageLink']"
     st.html(
@@ -156,9 +121,10 @@ def draw_doors(times: LayerTimes | None, ink: Ink, tiles: Mapping[str, str]) -> 
         f".st-key-{_KEY} .faster {{ text-align: left; }} }}</style>"
     )
     faster = NO_TIMES
-    if times is not None:
-        layer = f"{count(len(times.matmuls), 'matmul')} of a layer, with quantizing. {times.where}"
-        faster = f"<b>{escape(ratio(times.times_faster))} as fast as bf16</b>{escape(layer)}"
+    if layer:
+        times = total_us(layer, Peer.BF16) / total_us(layer, Peer.OURS, Peer.QUANTIZE)
+        words = f"{count(len(layer), 'matmul')} of a layer, with quantizing. {layer[0].where}"
+        faster = f"<b>{escape(ratio(times))} as fast as bf16</b>{escape(words)}"
     with st.container(horizontal=True, key=_KEY, gap="small", vertical_alignment="center"):
         for page, label in DOORS:
             st.page_link(page, label=label, width="content", query_params=tiles if page == TILES else None)

@@ -6,7 +6,8 @@ import pytest
 
 from fp8core.linear import MATMULS
 from kernels.measure.jobs import Cache, GemmJob
-from pages.start.times import layer_times
+from kernels.measure.rows import Peer
+from pages.start.times import timed_layer, total_us
 from tests.kernels.measure.made_up import changed
 from tests.pages.gemm_rows import gpu_row, timing
 
@@ -17,23 +18,23 @@ def rows(recipe: str, size: int, *matmuls: str, **changes):
 
 
 def test_the_recorded_rows_have_a_layer_with_all_matmuls():
-    times = layer_times()
-    assert times.matmuls == tuple(matmul.title for matmul in MATMULS.values())
-    assert times.where.startswith("Recorded on ")
-    assert times.bf16_us > times.gemm_us > times.quantize_us > 0
+    layer = timed_layer()
+    assert [one.row.job.matmul for one in layer] == [*MATMULS]
+    assert layer[0].where.startswith("Recorded on ")
+    assert total_us(layer, Peer.BF16) > total_us(layer, Peer.OURS) > total_us(layer, Peer.QUANTIZE) > 0
 
 
 @pytest.mark.usefixtures("stand_in_workers")
 def test_of_recorded_layers_the_largest_whole_one_is_told(recorded):
-    assert layer_times() is None
+    assert not timed_layer()
     recorded(*rows("rowwise", 128, "fprop", "dgrad"))
-    assert layer_times() is None, "a matmul is missing"
+    assert not timed_layer(), "a matmul is missing"
     recorded(*rows("rowwise", 64, *MATMULS), *rows("rowwise", 256, *MATMULS, cache=Cache.COLD))
     recorded(*rows("mxfp8", 64, *MATMULS))
-    times = layer_times()
-    assert (times.recipe, times.layer.tokens) == (rows("rowwise", 64, "fprop")[0].job.recipe_data.title, 64)
-    assert (times.bf16_us, times.gemm_us, times.quantize_us) == (600.0, 300.0, 150.0)
-    assert times.times_faster == pytest.approx(600 / 450)
+    layer = timed_layer()
+    assert {(one.row.job.recipe, one.row.job.m) for one in layer} == {("rowwise", 64)}
+    assert total_us(layer, Peer.BF16) == 600.0
+    assert total_us(layer, Peer.OURS, Peer.QUANTIZE) == 450.0
 
 
 @pytest.mark.usefixtures("stand_in_workers")
@@ -41,7 +42,7 @@ def test_of_two_gpus_that_one_with_most_rows_is_told(recorded):
     all_rows = rows("rowwise", 64, *MATMULS)
     fewer = [replace(row, machine=replace(row.machine, name="A Card")) for row in all_rows]
     recorded(*fewer, *all_rows, *rows("rowwise", 64, "fprop", cache=Cache.COLD))
-    assert layer_times().where == f"Recorded on {all_rows[0].machine.name}"
+    assert timed_layer()[0].where == f"Recorded on {all_rows[0].machine.name}"
 
 
 @pytest.mark.usefixtures("on_gpu")
@@ -50,7 +51,7 @@ def test_a_run_of_this_session_comes_before_what_is_recorded(recorded, measured_
     newest, other = rows("mxfp8", 64, "wgrad")[0], rows("mxfp8", 128, "fprop")[0]
     older = changed(newest, bf16=timing(999.0))
     measured_here(newest, other, older, *rows("mxfp8", 64, "fprop"))
-    times = layer_times()
-    assert times.where.startswith("GPU: ")
-    assert times.matmuls == ("Fprop", "Wgrad")
-    assert times.bf16_us == 400.0
+    layer = timed_layer()
+    assert layer[0].where.startswith("GPU: ")
+    assert [one.row.job.matmul for one in layer] == ["fprop", "wgrad"]
+    assert total_us(layer, Peer.BF16) == 400.0
