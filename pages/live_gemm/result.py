@@ -26,7 +26,7 @@ from pages.kit.view import here
 from pages.kit.widgets import Place
 from pages.live_gemm import element, words
 from pages.live_gemm.charts.error_map import PICK, error_map
-from pages.live_gemm.charts.timings import LINE, Contender, timings
+from pages.live_gemm.charts.timings import LINE, Contender, Figure, timings
 from pages.live_gemm.facts import ELEMENT
 
 _REFOLDING = ("gemm/passes/refold.py", "refold_kernel")
@@ -149,10 +149,10 @@ def _heading(result: Result, job: GemmJob) -> str:
 
 
 def _draw_bars(result: Result, field: Sequence[Contender], tall: float, place: Place) -> None:
-    times, in_all, figure = result.row.over(Peer.BF16), result.row.over_bf16_with_quantize, {}
+    times, in_all, figure = result.row.over(Peer.BF16), result.row.over_bf16_with_quantize, Figure()
     if times:
         more = f"{in_all:.2f}× if it quantizes first" if in_all else ""
-        figure = {"figure": f"{times:.2f}×", "words": "as fast as bf16", "more": more}
+        figure = Figure(figure=f"{times:.2f}×", words="as fast as bf16", more=more)
     draw_chart(
         timings(field, figure, tall, page_ink(), is_recorded=result.origin is Origin.RECORDED),
         key="times",

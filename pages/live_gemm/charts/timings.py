@@ -3,7 +3,7 @@
 Bars of this server are filled, bars of recorded times outlined.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import altair as alt
@@ -32,10 +32,16 @@ class Contender:
     is_ours: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    figure: str = ""
+    words: str = ""
+    more: str = ""
+
+
 def timings(
-    contenders: Sequence[Contender], figure: Mapping[str, str], room: float, ink: Ink, *, is_recorded: bool
+    contenders: Sequence[Contender], figure: Figure, room: float, ink: Ink, *, is_recorded: bool
 ) -> Filled:
-    """The bars, and at their right a large `figure` with `words` and `more` words below it, if any."""
     unit, us = ("ms", 1e3) if max(c.median_us for c in contenders) >= 1e4 else ("µs", 1.0)
     parts = [(place, c, *part) for place, c in enumerate(contenders) for part in _parts(c)]
     longest = max(*(end for *_, end in parts), *(c.p80_us for c in contenders))
@@ -67,7 +73,7 @@ def timings(
     }
     rows = Rows(len(contenders), room, around=_AROUND, most=LINE)
     return _chart(ink, is_recorded).filled(
-        {"bars": bars, "ends": ends, "figure": {name: [words] for name, words in figure.items()}},
+        {"bars": bars, "ends": ends, "figure": {name: [value] for name, value in vars(figure).items()}},
         times=[0.0, longest / us],
         bar=max(rows.thick, 0.5 * rows.step),
         **rows.holes(),

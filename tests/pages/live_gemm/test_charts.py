@@ -10,7 +10,7 @@ from kernels.measure.rows import Worst
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16
 from pages.live_gemm.charts.error_map import cut, error_map
-from pages.live_gemm.charts.timings import MATMUL, OURS, PEER, QUANTIZE, Contender, timings
+from pages.live_gemm.charts.timings import MATMUL, OURS, PEER, QUANTIZE, Contender, Figure, timings
 from pages.live_gemm.element import gpu_words, sampled, sum_curve, too_large
 from tests.kernels.measure.made_up import changed
 from tests.kernels.worker.stand_in import Act, job, row
@@ -71,7 +71,7 @@ def contender(name: str, us: float, **more) -> Contender:
 
 
 def drawn_times(*contenders: Contender, is_recorded: bool = False):
-    return timings(contenders, {}, 200, INKS["light"], is_recorded=is_recorded)
+    return timings(contenders, Figure(), 200, INKS["light"], is_recorded=is_recorded)
 
 
 def test_a_bar_is_the_matmul_and_then_the_quantization():
