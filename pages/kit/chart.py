@@ -32,11 +32,8 @@ def room() -> int:
 
 def most() -> int:
     """Pixels of height for a chart whose views are fitted, with the words around it."""
-    return PROJECTED_ROOM if projected() else BESIDE_ROOM if _is_beside() else ROOM
-
-
-def _is_beside() -> bool:
-    return "lesson" in address.frame_parameters()
+    is_beside = "lesson" in address.frame_parameters()
+    return PROJECTED_ROOM if projected() else BESIDE_ROOM if is_beside else ROOM
 
 
 def draw_chart(
@@ -57,7 +54,7 @@ def draw_chart(
     place = stage() if place is None else place
     ready = spec if isinstance(spec, Filled) else legible(spec)
     if not is_rigid:
-        ready = in_room(ready, most() - margin, is_narrow=_is_beside())
+        ready = in_room(ready, most() - margin)
     return place.vega_lite_chart(ready, width="stretch", key=key, alt=alt, **selection)
 
 

@@ -5,7 +5,7 @@ as the width needs, long titles break, and decoration is hidden from screen read
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 Spec = dict[str, Any]
@@ -135,15 +135,13 @@ _MOST = 2.0  # times its height, at most, that a low chart grows
 _LEAST = 40  # pixels: no view becomes flatter, and one that is flat already keeps its height
 _FLAT = 60
 _NAMED = {"nominal", "ordinal"}
-_LONG_LEGEND = 3  # names: more of them stand beside the picture, one below the other
 _AROUND = 75  # pixels of a view's title, axis and distance to the next
 
 
-def in_room(spec: Mapping[str, Any], room: float = ROOM, *, is_narrow: bool = False) -> Mapping[str, Any]:
+def in_room(spec: Mapping[str, Any], room: float = ROOM) -> Mapping[str, Any]:
     """Fit the heights of a spec's views into `room` pixels; all else is shared with the original.
 
-    A higher chart becomes flatter. A lower one with numeric axes grows, to twice its height at most. A narrow
-    page leaves no room for a long legend at the side: the height stays.
+    A higher chart becomes flatter. A lower one with numeric axes grows, to twice its height at most.
     """
     views = list(_views(spec))
     alone = "vconcat" not in spec
@@ -156,10 +154,6 @@ def in_room(spec: Mapping[str, Any], room: float = ROOM, *, is_narrow: bool = Fa
         if share <= 1:
             return spec
         return type(spec)(_resized(spec, lambda view: round(_height(view) * share) if _axes(view) else None))
-    if alone and len(_names(spec)) > _LONG_LEGEND:
-        if is_narrow:
-            return spec
-        spec = type(spec)(_aside(spec))
     share = max(height_left / height_now, _FLATTEST)
 
     def flat(view: Mapping[str, Any]) -> float | None:
@@ -189,30 +183,6 @@ def _views(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from _views(spec["hconcat"][0])
     else:
         yield spec
-
-
-def _aside(spec: Mapping[str, Any]) -> Spec:
-    copy = dict(spec)
-    if "layer" in spec:
-        copy["layer"] = [_aside(view) for view in spec["layer"]]
-    if "encoding" in spec:
-        copy["encoding"] = {name: _legend_aside(channel) for name, channel in spec["encoding"].items()}
-    return copy
-
-
-def _legend_aside(channel: Any) -> Any:
-    legend = channel.get("legend") if isinstance(channel, Mapping) else None
-    if not isinstance(legend, Mapping):
-        return channel
-    return {**channel, "legend": {**legend, "orient": "right", "columns": 1}}
-
-
-def _names(view: Mapping[str, Any]) -> Sequence[str]:
-    channels = [c for one in _marks(view) for c in one.get("encoding", {}).values()]
-    scales = [
-        c.get("scale") for c in channels if isinstance(c, Mapping) and isinstance(c.get("legend"), Mapping)
-    ]
-    return max(((scale or {}).get("domain", ()) for scale in scales), key=len, default=())
 
 
 def _marks(view: Mapping[str, Any]) -> list[Mapping[str, Any]]:

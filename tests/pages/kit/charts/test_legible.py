@@ -112,11 +112,3 @@ def test_views_below_one_another_share_the_room_but_a_flat_one():
     assert flat == 50
     assert others[0] == 2 * others[1]
     assert sum(others) <= ROOM
-
-
-def test_a_long_legend_below_moves_to_the_side():
-    color = {"scale": {"domain": list("abcdef")}, "legend": {"orient": "bottom", "columns": 2}}
-    spec = {"layer": [{"encoding": {**LINE["encoding"], "color": color}}], "height": 900}
-    legend = in_room(spec)["layer"][0]["encoding"]["color"]["legend"]
-    assert (legend["orient"], legend["columns"]) == ("right", 1)
-    assert color["legend"]["orient"] == "bottom"
