@@ -1,6 +1,5 @@
 """Questions on the crest factor: errors over it, and the crest factors of real tensors."""
 
-import math
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -134,8 +133,7 @@ def crossing(integer: tuple[Draws, ...], floating: tuple[Draws, ...]) -> float |
     if not behind or behind[-1] + 1 == len(gains):
         return None
     (low, loss), (high, gain) = gains[behind[-1]], gains[behind[-1] + 1]
-    part = -loss / (gain - loss)
-    return math.exp((1 - part) * math.log(low) + part * math.log(high))
+    return float(np.exp(np.interp(0, (loss, gain), np.log((low, high)))))
 
 
 NAMES = {LayerTensor.X: "x, activations", LayerTensor.W: "w, weights", LayerTensor.DY: "dy, gradients"}

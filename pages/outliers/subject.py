@@ -142,8 +142,8 @@ def _part(controls: Controls, file: TensorFile, size: tuple[int, int]) -> Matrix
     def first(control: Whole, last: int) -> int:
         return controls.draw(control, high=last) if last > 0 else 0
 
-    number = first(MATRIX, tensor.matrices - 1)
-    sides = (FIRST_ROW, tensor.rows, size[0]), (FIRST_COLUMN, tensor.columns, size[1])
+    number = first(MATRIX, tensor.dims[0] - 1)
+    sides = zip((FIRST_ROW, FIRST_COLUMN), tensor.dims[1:], size, strict=True)
     corner = tuple(first(control, length - 1) if length > most else 0 for control, length, most in sides)
     key = file.digest, at, number, corner, size
     if (before := st.session_state.get(_PART)) and before[0] == key:

@@ -76,16 +76,10 @@ class StoredTensor:
             raise ValueError("is empty: one of its dims has no length")
 
     @property
-    def rows(self) -> int:
-        return self.shape[-2] if len(self.shape) > 1 else 1
-
-    @property
-    def columns(self) -> int:
-        return self.shape[-1]
-
-    @property
-    def matrices(self) -> int:
-        return math.prod(self.shape[:-2])
+    def dims(self) -> tuple[int, int, int]:
+        """Matrices, rows and columns."""
+        rows, columns = (1, *self.shape)[-2:]
+        return math.prod(self.shape[:-2]), rows, columns
 
     @property
     def words(self) -> str:
@@ -102,7 +96,7 @@ class StoredTensor:
         numbers = np.frombuffer(self.data, self.dtype).reshape(
             self.shape, order="F" if self.by_columns else "C"
         )
-        matrix = numbers.reshape(self.matrices, self.rows, self.columns)[number]
+        matrix = numbers.reshape(self.dims)[number]
         with np.errstate(over="ignore", invalid="ignore"):
             part = matrix[row : row + size[0], column : column + size[1]].astype(np.float32, order="C")
         if len(bad := np.argwhere(~np.isfinite(part))):

@@ -34,11 +34,11 @@ def outcomes(data: bytes) -> list[str]:
     assert all(words.isprintable() for words in (*file.refusals, *(t.words for t in file.tensors)))
     for tensor in file.tensors[:5]:
         try:
-            matrix = tensor.matrix(int(RNG.integers(tensor.matrices)), size=ALL)
+            matrix = tensor.matrix(int(RNG.integers(tensor.dims[0])), size=ALL)
         except ValueError as problem:
             sentences.append(str(problem))
         else:
-            assert (matrix.dtype, matrix.shape) == (np.float32, (tensor.rows, tensor.columns))
+            assert (matrix.dtype, matrix.shape) == (np.float32, tensor.dims[1:])
             assert np.isfinite(matrix).all()
     return sentences
 
@@ -87,7 +87,7 @@ def test_every_matrix_of_a_sound_file_has_its_numbers(name, arrays) -> None:
     file = read_tensor("x.pkl", SOUND[name])
     assert {tensor.name: tensor.shape for tensor in file.tensors} == {n: a.shape for n, a in arrays.items()}
     for tensor in file.tensors:
-        every = arrays[tensor.name].reshape(-1, tensor.rows, tensor.columns).astype(np.float32)
+        every = arrays[tensor.name].reshape(tensor.dims).astype(np.float32)
         for number, numbers in enumerate(every):
             matrix = tensor.matrix(number, size=ALL)
             assert matrix.flags.c_contiguous
@@ -112,7 +112,7 @@ def test_every_type_of_number_is_read(type_) -> None:
 
 def test_a_vector_is_one_row_and_a_file_tells_what_it_leaves_out() -> None:
     file = read_tensor("x", safetensors(v=np.arange(5), step=np.array(3.0), mask=HALF > 0))
-    assert [(t.name, t.rows, t.columns, t.matrices) for t in file.tensors] == [("v", 1, 5, 1)]
+    assert [(t.name, t.dims) for t in file.tensors] == [("v", (1, 1, 5))]
     assert file.tensors[0].matrix(size=ALL).tolist() == [[0, 1, 2, 3, 4]]
     assert set(file.refusals) == {
         "“step” has 0 dims; from 1 to 8 can be used",
