@@ -49,7 +49,7 @@ def some_cases(every: int, cases: Mapping[str, tuple]) -> list:
 
 
 def some_values(values: Sequence[T], request: pytest.FixtureRequest, count: int = 2) -> list[T]:
-    """All values in `make test-all`, else `count`, drawn by the test's name: each compiles a kernel."""
+    """All values in `make test-all`, else `count`, drawn by the test's name: each takes long."""
     if "not exhaustive" not in request.config.option.markexpr or len(values) <= count:
         return list(values)
     return Random(request.node.name).sample(values, count)

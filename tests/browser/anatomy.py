@@ -1,8 +1,4 @@
-"""How a view is built: where its picture lies, what is around it, how far a change of section moves it.
-
-place = anatomy(show(LAPTOP, view))
-place.top, place.controls
-"""
+"""How a view is built: where its picture lies, and how far a change of section moves it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -53,60 +49,34 @@ _SHIFT = """() => [...shifts, ...shiftWatcher.takeRecords()].reduce((sum, one) =
 _NO_SHIFT = "() => { shiftWatcher.takeRecords(); shifts.length = 0; }"
 _SHOWS = """([key, text, isDefault]) =>
     (new URLSearchParams(location.search).get(key) ?? (isDefault && text)) === text"""
-_ANATOMY = """fold => {
+_ANATOMY = """() => {
     const main = document.querySelector('[data-testid="stMain"]');
     main.scrollTo(0, 0);
     const all = root => [...root.querySelectorAll('*')]
         .flatMap(one => one.shadowRoot ? [one, ...all(one.shadowRoot)] : [one]);
     const box = one => one.getBoundingClientRect();
-    const visible = one => one.checkVisibility({checkOpacity: true, checkVisibilityCSS: true});
     const elements = all(main);
     const pictures = chosen => elements.filter(one => one.matches(chosen)
-        && box(one).width >= 120 && box(one).height >= 60 && visible(one));
+        && box(one).width >= 120 && box(one).height >= 60
+        && one.checkVisibility({checkOpacity: true, checkVisibilityCSS: true}));
     const TABLE = '[data-testid="stDataFrame"]', IMAGE = '[data-testid="stImage"]';
     const HTML = '.start, .index, .st-key-lesson_map, .join, .answers, .checks';
     const charts = pictures(`svg, canvas:not(${TABLE} *), ${IMAGE}, ${HTML}`);
     const drawn = charts.length ? charts : pictures(`table, ${TABLE}`);
     const first = drawn.map(box).sort((one, other) => one.top - other.top)[0];
-    const above = ({top, bottom, width, height}) =>
-        width > 2 && height > 2 && top >= 0 && bottom <= fold;
-
-    const CONTROLS = 'a[href], button, input, select, textarea, summary, '
-        + ':is([role=button], [role=radio], [role=tab], [role=slider], [role=switch])';
-    const shown = one => [one, one.closest('label')]
-        .find(each => each && visible(each) && box(each).width > 2);
-    const controls = elements.filter(one => one.matches(CONTROLS) && !one.parentElement?.closest(CONTROLS))
-        .map(shown).filter(one => one && above(box(one)));
-
-    const OTHER = 'svg, style, script, .katex-mathml, [data-testid="stIconMaterial"]';
-    const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT), range = document.createRange();
-    let words = 0;
-    for (let text; (text = texts.nextNode());) {
-        const around = text.parentElement;
-        if (around.closest(OTHER) || drawn.some(one => one.contains(around)) || !visible(around)) continue;
-        for (const word of text.data.matchAll(/\\S*[\\p{L}\\p{N}]\\S*/gu)) {
-            range.setStart(text, word.index);
-            range.setEnd(text, word.index + word[0].length);
-            words += above(range.getBoundingClientRect());
-        }
-    }
-    return {top: first?.top ?? null, bottom: first?.bottom ?? null, controls: new Set(controls).size, words};
+    return {top: first?.top ?? null, bottom: first?.bottom ?? null};
 }"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Anatomy:
-    """A view in numbers, in the main column.
+    """Where the first picture of a view lies in the main column, in pixels.
 
-    `top` and `bottom` are the first picture's, in pixels: a chart, an image or a stage; without any, a
-    table. None where there is no picture at all. `controls` counts links, buttons and fields, and each option
-    of a group. `words` counts those outside of pictures. Both lie above the fold.
+    A picture is a chart, an image or a stage; without any, a table. None where there is none at all.
     """
 
     top: float | None
     bottom: float | None
-    controls: int
-    words: int
 
     def holds(self, screen: Screen) -> bool:
         """True if the picture is where this screen needs it.
@@ -125,7 +95,7 @@ class Anatomy:
 
 def anatomy(page: Page) -> Anatomy:
     """The anatomy of the view that a page shows."""
-    return Anatomy(**page.evaluate(_ANATOMY, page.viewport_size["height"]))
+    return Anatomy(**page.evaluate(_ANATOMY))
 
 
 def change(page: Page, view: View) -> float:

@@ -59,9 +59,9 @@ def wait_for_ends(queue: WorkerQueue, tickets: Iterable[Ticket]) -> None:
         time.sleep(0.01)
 
 
-def run_until(at, holds, *, patience_s: float = PATIENCE_S) -> None:
+def run_until(at, holds) -> None:
     """Rerun a page, as its panel does, until `holds(at)`."""
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + PATIENCE_S
     while not holds(at):
         assert time.monotonic() < deadline, "it never came"
         time.sleep(0.05)

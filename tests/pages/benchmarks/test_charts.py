@@ -107,8 +107,8 @@ def point(intensity=1000.0, tflop_s=500.0, is_here=False) -> Point:
     )
 
 
-def chart_of(points, roofs, ink=INK):
-    return roofline(points, roofs, ROOM, ink, is_aside=False)
+def chart_of(points, roofs):
+    return roofline(points, roofs, ROOM, INK, is_aside=False)
 
 
 def lines(spec) -> list[dict]:

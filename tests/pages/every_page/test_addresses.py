@@ -14,6 +14,7 @@ from tests.pages.conftest import TOP
 from tests.pages.every_page.budget import CONTROLS, controls_of, sections
 from tests.pages.every_page.hostile_markup import MARKUP, shown_alive, shows_word
 from tests.pages.hostile import hostile_queries
+from tests.sweeps import some_values
 
 PAGES = sorted(path.stem for path in (TOP / "pages").glob("*.py"))
 PARTS = 5
@@ -33,10 +34,10 @@ def addresses(page: str) -> list[dict[str, str | list[str]]]:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_a_page_survives_what_nobody_means_and_the_loss_of_its_session(open_app, part):
+def test_a_page_survives_what_nobody_means_and_the_loss_of_its_session(open_app, request, part):
     for page in PAGES[part::PARTS]:
         keys = controls_of(page) if page in CONTROLS else ["recipe"]
-        for query in addresses(page):
+        for query in some_values(addresses(page), request):
             at = open_app(f"pages/{page}.py", **MARKED, **query)
             assert not at.exception, (page, query, at.exception[0].message)
             assert shows_word(at), (page, query)

@@ -11,7 +11,6 @@ from fp8core.experiments.pictures import to_light
 from fp8core.formats import FORMATS
 from pages.kit.charts.words import percent_text
 from pages.stochastic_rounding.controls import (
-    ALL_CONTROLS,
     COLUMN,
     DEBIAS,
     ELEMENTS,
@@ -32,7 +31,6 @@ WEIGHTS = {
     for name in WEIGHT.options
     for rate in (min(RATE.options), max(RATE.options))
 }
-KEYS = [control.key for control in ALL_CONTROLS]
 
 
 def notice(at) -> str:
