@@ -18,8 +18,7 @@ _TOGETHER = 64
 class Step:
     """Reflections from dim `start` on, together: I - V T Vᵀ.
 
-    `axes` V float64[..., size - start, n]: unit vectors. `weights` T float64[..., n, n]: upper triangular.
-    Leading dims have rotations of their own.
+    `axes` V float64[size - start, n]: unit vectors. `weights` T float64[n, n]: upper triangular.
     """
 
     start: int
@@ -27,15 +26,14 @@ class Step:
     weights: NDArray[np.float64]
 
     def reflect(self, y: NDArray[np.float64], *, back: bool) -> None:
-        """Change y[..., vectors, size] in place; `back` undoes it."""
-        part = y[..., self.start :]
-        weights = self.weights.swapaxes(-1, -2) if back else self.weights
-        part -= ((part @ self.axes) @ weights) @ self.axes.swapaxes(-1, -2)
+        """Change y[vectors, size] in place; `back` undoes it."""
+        part = y[:, self.start :]
+        part -= ((part @ self.axes) @ (self.weights.T if back else self.weights)) @ self.axes.T
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reflections:
-    """Rotation or reflection of vectors [..., n, size]: all steps, then `signs` float64[..., 1, size]."""
+    """Rotation or reflection of vectors [n, size]: all steps, then `signs` float64[size]."""
 
     steps: tuple[Step, ...]
     signs: NDArray[np.float64]
@@ -47,33 +45,27 @@ class Reflections:
         return y * self.signs
 
     def undo(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64[..., n, size]: y Rᵀ."""
+        """float64[n, size]: y Rᵀ."""
         x = y * self.signs
         for step in reversed(self.steps):
             step.reflect(x, back=True)
         return x
 
 
-def draw_reflections(size: int, seed: int, batch: tuple[int, ...] = ()) -> Reflections:
-    """Draw a rotation or reflection of `size` dims, uniformly; equal seeds give equal ones.
-
-    `batch`: shape of an array of rotations, one for each group of vectors.
-    """
+def draw_reflections(size: int, seed: int) -> Reflections:
+    """Draw a rotation or reflection of `size` dims, uniformly; equal seeds give equal ones."""
     rng = np.random.default_rng(seed)
-    steps_and_signs = [_step(batch, size, start, rng) for start in range(0, size, _TOGETHER)]
-    signs = np.concatenate([signs for _, signs in steps_and_signs], axis=-1)
-    return Reflections(steps=tuple(step for step, _ in steps_and_signs), signs=signs[..., None, :])
+    steps, signs = zip(*(_step(size, start, rng) for start in range(0, size, _TOGETHER)), strict=True)
+    return Reflections(steps=steps, signs=np.concatenate(signs))
 
 
-def _step(
-    batch: tuple[int, ...], size: int, start: int, rng: np.random.Generator
-) -> tuple[Step, NDArray[np.float64]]:
+def _step(size: int, start: int, rng: np.random.Generator) -> tuple[Step, NDArray[np.float64]]:
     number = min(_TOGETHER, size - start)
-    axes = np.tril(rng.standard_normal((*batch, size - start, number)))
+    axes = np.tril(rng.standard_normal((size - start, number)))
     at = np.arange(number)
-    sign = np.where(axes[..., at, at] < 0, -1.0, 1.0)
+    sign = np.where(axes[at, at] < 0, -1.0, 1.0)
     # A reflection takes its vector to the axis of its first dim. Of the two that do, this one is exact.
-    axes[..., at, at] += sign * np.linalg.norm(axes, axis=-2)
-    axes /= np.linalg.norm(axes, axis=-2, keepdims=True)
-    overlaps = np.triu(axes.swapaxes(-1, -2) @ axes, 1) + np.eye(number) / 2
+    axes[at, at] += sign * np.linalg.norm(axes, axis=0)
+    axes /= np.linalg.norm(axes, axis=0)
+    overlaps = np.triu(axes.T @ axes, 1) + np.eye(number) / 2
     return Step(start=start, axes=axes, weights=np.linalg.inv(overlaps)), -sign

@@ -66,20 +66,6 @@ def random_signs(size: int, seed: int) -> NDArray[np.int64]:
     return np.random.default_rng(seed).choice((-1, 1), size)
 
 
-def sphere_entry_density(t: ArrayLike, size: int) -> NDArray[np.float64]:
-    """Density at t in (-1, 1) of an entry of a uniformly rotated unit vector.
-
-    (1 - t²)^((size-3)/2) / B(1/2, (size-1)/2), a stretched Beta distribution. Raises ValueError for size < 2.
-    """
-    if whole("the size of a vector", size) < 2:
-        raise ValueError(f"a unit vector has an entry distribution from size 2 on, got {size}")
-    t = np.asarray(t, np.float64)
-    log_beta = math.lgamma(0.5) + math.lgamma((size - 1) / 2) - math.lgamma(size / 2)
-    inside = np.abs(t) < 1
-    log_density = (size - 3) / 2 * np.log1p(-(np.where(inside, t, 0.0) ** 2)) - log_beta
-    return np.where(inside, np.exp(log_density), 0.0)
-
-
 class RotationKind(Enum):
     HADAMARD = "Hadamard"
     NVFP4_HADAMARD = "Hadamard after NVFP4's fixed signs"

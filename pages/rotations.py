@@ -8,19 +8,7 @@ from fp8core.inputs.recorded import source_of_seed
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import open_page
 from pages.rotations import error, vectors
-from pages.rotations.controls import (
-    ALL_CONTROLS,
-    COUNT,
-    ERROR_OF,
-    FORMAT,
-    OPENING,
-    PRODUCT,
-    REST,
-    SCALE,
-    SHOW,
-    SIZE,
-    TILE,
-)
+from pages.rotations.controls import ALL_CONTROLS, ERROR_OF, OPENING, PRODUCT, REST, SHOW, draw_setting
 
 SECTIONS = {"vector": vectors, "error": error}
 INTRODUCTION = (
@@ -61,9 +49,7 @@ view, controls = open_page(
 with view.below:
     view.know.markdown(INTRODUCTION)
     section = controls.draw(SHOW, view.sections)
-    for control in (SIZE, REST, COUNT, SEED, FORMAT, TILE, SCALE):
-        if control is not TILE or controls.value(SIZE) != SIZE.default:
-            controls.draw(control)
+    draw_setting(controls)
     SECTIONS[section].show(controls)
     if Rest[controls.value(REST).upper()] in REAL_RESTS:
         view.know.caption(source_of_seed(controls.value(SEED)))

@@ -130,6 +130,12 @@ def rotation_at(size: int) -> Choice:
     )
 
 
+def draw_setting(controls: Controls) -> None:
+    for control in (SIZE, REST, COUNT, SEED, FORMAT, TILE, SCALE):
+        if control is not TILE or controls.value(SIZE) != SIZE.default:
+            controls.draw(control)
+
+
 def draw_rotation(controls: Controls) -> str:
     return controls.draw(ROTATION, options=rotation_at(int(controls.value(SIZE))).options)
 
