@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator, promoted
-from fp8core.accumulators.error_over_k import SumError, exact_sums, prefix_sums, sum_error, sums_by_promotion
+from fp8core.accumulators.error_over_k import (
+    SumError,
+    error_against_k,
+    exact_sums,
+    sum_error,
+    sums_by_promotion,
+)
 from fp8core.accumulators.trace import TracedStep, trace
 from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
@@ -35,25 +41,21 @@ def unit_of(name: str, every: int = NEVER) -> Accumulator:
 
 
 def errors(name: str, every: int, terms: str, operands: str, longest: int, seed: int) -> Errors:
-    a, b, exact = _operands(terms, operands, longest, seed)
-    prefixes = prefix_sums(a, b, FORMATS[operands], unit_of(name, every), lengths(longest))
-    return tuple(map(sum_error, prefixes, exact, lengths(longest)))
+    a, b = _codes(terms, operands, longest, seed)
+    return error_against_k(a, b, FORMATS[operands], unit_of(name, every), lengths(longest))
 
 
 def errors_by_interval(name: str, terms: str, operands: str, k: int, seed: int) -> tuple[float, ...]:
-    a, b, exact = _operands(terms, operands, k, seed)
-    by_interval = sums_by_promotion(a, b, FORMATS[operands], ACCUMULATORS[name], lengths(k))
-    return tuple(sum_error(sums, exact[-1], k).rms for sums in by_interval)
+    (a, b), format_ = _codes(terms, operands, k, seed), FORMATS[operands]
+    by_interval = sums_by_promotion(a, b, format_, ACCUMULATORS[name], lengths(k))
+    (exact,) = exact_sums(a, b, format_, (k,))
+    return tuple(sum_error(sums, exact, k).rms for sums in by_interval)
 
 
 @lru_cache(maxsize=2)
-def _operands(
-    terms: str, operands: str, longest: int, seed: int
-) -> tuple[NDArray[np.integer], NDArray[np.integer], tuple[NDArray[np.float64], ...]]:
-    """Codes a [M, K] and b [N, K], and their exact sums."""
-    format_ = FORMATS[operands]
-    a, b = (format_.encode(x) for x in draw_terms(TermKind(terms), SUMS, longest, seed))
-    return a, b, exact_sums(a, b, format_, lengths(longest))
+def _codes(terms: str, operands: str, k: int, seed: int) -> tuple[NDArray[np.integer], ...]:
+    """Codes a [M, K] and b [N, K]."""
+    return tuple(FORMATS[operands].encode(x) for x in draw_terms(TermKind(terms), SUMS, k, seed))
 
 
 @lru_cache(maxsize=16)

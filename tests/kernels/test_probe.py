@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from fp8core.accumulators import ACCUMULATORS, Evidence
-from fp8core.accumulators.error_over_k import error_against_k
 from fp8core.experiments.dot_terms import OFFERED_TERMS, TermKind
-from fp8core.formats import FORMATS
 from kernels.device import HOPPER
 from kernels.paths import VECTORS
 from kernels.probe.operations import mismatches, operations, predict
@@ -66,11 +64,9 @@ def run_sweep(of: ProbeJob, run, stopped=lambda: False):
 
 @pytest.mark.parametrize("terms", OFFERED_TERMS, ids=lambda kind: kind.value)
 @pytest.mark.parametrize("operation", SWEPT)
-def test_a_device_that_is_the_model_gives_the_predicted_errors(operation, terms):
+def test_a_device_that_is_the_model_differs_nowhere(operation, terms):
     of = job(operation, terms)
     row, notes = run_sweep(of, lambda case: predict(of.operation_data, case))
-    predicted = error_against_k(*of.codes(), FORMATS["e4m3"], of.operation_data.accumulator, of.lengths)
-    assert [(p.k, p.rms, p.bias) for p in row.points] == [(p.k, p.rms, p.bias) for p in predicted]
     assert row.mismatches == 0
     assert row.first_difference == ""
     assert row.outputs == 3 * ROWS[0] * ROWS[1]
@@ -88,5 +84,5 @@ def test_a_device_that_differs_in_one_bit_is_told():
         return result
 
     row, _ = run_sweep(of, run)
-    assert [point.mismatches for point in row.points] == [0, 1, 0]
+    assert row.mismatches == 1
     assert row.first_difference.startswith("K = 256, [3, 5]: model ")
