@@ -39,6 +39,18 @@ def click_on_picture(page, across: float, down: float) -> None:
     page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
 
 
+def test_a_finger_takes_the_spot_that_lies_beside_the_line(server, open_page):
+    page = open_page(f"{server.url}/stochastic_rounding?part=recipes", width=390, height=844, touch=True)
+    page.wait_for_selector(SPOT_HANDLE)
+    settled(page)
+    line, (x, y) = share(page), center(page, page.locator(SPOT_HANDLE))
+    with finger(page, (x, y), (x + 10, y + 20), (x + 20, y + 40)):
+        pass
+    to = pytest.approx((x + 20, y + 40), abs=6)
+    assert in_the_end(page, lambda: center(page, page.locator(SPOT_HANDLE)), lambda now: now == to) == to
+    assert share(page) == line
+
+
 def test_pointing_at_the_mean_tells_its_numbers_without_asking_the_server(server, open_page):
     page = open_page(server.url + "/stochastic_rounding?part=mean")
     chart = page.locator('[data-testid="stVegaLiteChart"]').first

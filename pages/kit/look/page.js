@@ -19,3 +19,10 @@ addEventListener("toggle", ({ target }) => {
     });
     sizes.observe(target);
 }, true);
+
+// Presented, the list of pages lies over the page: a choice closes it.
+addEventListener("click", ({ target }) => {
+    const list = target.closest('[data-testid="stSidebar"]');
+    if (!list || !target.closest("a") || getComputedStyle(list).position !== "fixed") return;
+    list.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+});

@@ -69,6 +69,7 @@ def timings(
             "" if c.quantize_us is None else f"+ {_time(c.quantize_us / us, unit)} to quantize"
             for c in contenders
         ],
+        "plus": ["" if c.quantize_us is None else f"+ {_time(c.quantize_us / us, unit)}" for c in contenders],
         "ours": [c.is_ours for c in contenders],
     }
     rows = Rows(len(contenders), room, around=_AROUND, most=LINE)
@@ -107,10 +108,12 @@ def _chart(ink: Ink, is_recorded: bool) -> alt.LayerChart:
     words = {"align": "left", "baseline": "middle", "fontSize": 14}
     end = alt.X("whole:Q", scale=scale)
     figure = alt.Chart(alt.NamedData("figure"))
-    wide = alt.ExprRef(f"{WIDE} ? 1 : 0")
+    wide, narrow = alt.ExprRef(f"{WIDE} ? 1 : 0"), alt.ExprRef(f"{WIDE} ? 0 : 1")
     at = alt.value(alt.ExprRef(f"{WIDE} ? width - 150 : 0"))
     matmul = ends.mark_text(**words, dx=8, fontWeight="bold", color=ink.text)
-    quantize = ends.mark_text(**words, dx=64, color=ink.scale, opacity=wide)
+    quantize, plus = (
+        ends.mark_text(**words, dx=64, color=ink.scale, opacity=shown) for shown in (wide, narrow)
+    )
     figures = (
         figure.mark_text(align="left", color=ink.text, opacity=wide, **look).encode(
             x=at, y=alt.value(alt.ExprRef(f"min(height / 2, 70) + {down}")), text=f"{field}:N"
@@ -126,6 +129,7 @@ def _chart(ink: Ink, is_recorded: bool) -> alt.LayerChart:
         whisker,
         matmul.encode(y=y, x=end, text="matmul:N"),
         quantize.encode(y=y, x=end, text="quantize:N"),
+        plus.encode(y=y, x=end, text="plus:N"),
         *names(ends, y, ink),
         *figures,
     )

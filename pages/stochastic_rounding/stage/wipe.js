@@ -12,7 +12,7 @@
 import { layer, path, pointer } from "./svg.js";
 import { slider } from "./slider.js";
 
-const SOON_MS = 120, DOT = 3, HEAD = 26, FOOT = 26, GAP = 16, MOST_GAP = 40, NARROW = 640, HINT = 22, SMALLEST = 160;
+const SOON_MS = 120, DOT = 3, HIT = 44, HEAD = 26, FOOT = 26, GAP = 16, MOST_GAP = 40, NARROW = 640, HINT = 22, SMALLEST = 160;
 const IMAGES = ["left", "right", "below"];
 
 export function stage(root, first, send) {
@@ -23,7 +23,7 @@ export function stage(root, first, send) {
   const [pictures, svg, handle, mark, clean] = root.children;
   root.insertBefore(mark, handle);
   const marks = layer(svg);
-  let data = first, at = { ...first.at }, images = [], drag = null, wait = null;
+  let data = first, at = { ...first.at }, images = [], drag = null, wait = null, isAside = false;
 
   /** Where the pictures stand. */
   function places() {
@@ -183,11 +183,15 @@ export function stage(root, first, send) {
     mark.hidden = !data.mark;
     mark.setAttribute("aria-label", data.mark);
     handle.setAttribute("aria-label", data.label);
-    mark.style.translate = `${p.left(0) + ((at.column + 0.5) / data.columns) * p.wide}px ${p.top(0) + ((at.row + 0.5) / data.rows) * p.tall}px`;
+    const [left, top] = [((at.column + 0.5) / data.columns) * p.wide, ((at.row + 0.5) / data.rows) * p.tall], cut = (at.share / 100) * p.wide;
+    mark.style.translate = `${p.left(0) + left}px ${p.top(0) + top}px`;
     spot.show(at.row * data.columns + at.column, `row ${at.row}, column ${at.column}`);
     if (data.hint) marks.put("hint", "text", { x: 0, y: p.height - 4, class: "note" }, data.hint);
     marks.end();
-    handle.style.translate = `${p.left(0) + (at.share / 100) * p.wide}px ${p.top(0) + p.tall / 2}px`;
+    // The line's handle makes room for a mark near it: a finger would take the wrong one.
+    if (!hand.isHeld() && !spot.isHeld()) isAside = Boolean(data.mark) && Math.abs(left - cut) < HIT && Math.abs(top - p.tall / 2) < HIT;
+    const high = !isAside ? p.tall / 2 : top < p.tall / 2 ? p.tall - HIT / 2 : HIT / 2;
+    handle.style.translate = `${p.left(0) + cut}px ${p.top(0) + high}px`;
     hand.show(at.share, `${at.share}% ${data.names[0]}, ${100 - at.share}% ${data.names[1]}`);
     svg.setAttribute("aria-label", data.alt);
   }
