@@ -5,7 +5,7 @@ as the width needs, long titles break, and decoration is hidden from screen read
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 Spec = dict[str, Any]
@@ -25,7 +25,7 @@ _LEGENDS = {"padding": 0, "layout": {"top": _ANCHOR, "bottom": _ANCHOR}}
 _WORDS = {"labelFontSize": 13, "titleFontSize": 13}
 _LETTER, _SYMBOL = 6.3, 30
 _TITLE_LETTER, _LONG_TITLE = 7.5, 40
-_PARTS = ("layer", "vconcat", "hconcat", "concat")
+_PARTS = ("layer", "vconcat")
 _DEFAULT_LIMIT = 160
 
 
@@ -34,9 +34,8 @@ def legible(spec: Mapping[str, Any]) -> Spec:
     config = {**spec.get("config", {})}
     config["legend"] = {**_LEGENDS, **_WORDS, **config.get("legend", {})}
     config["axis"] = {**_WORDS, **config.get("axis", {})}
-    is_concatenated = any(part in spec for part in _PARTS[1:])
     ready = {**_view(spec), "config": config}
-    if not is_concatenated:
+    if "vconcat" not in spec:
         ready["padding"] = {**AROUND, **_sides(spec.get("padding", {}))}
     return ready
 
@@ -131,7 +130,6 @@ PROJECTED_ROOM = 370
 
 # Of its height, what a view keeps at least; the second one with names beside its rows
 _FLATTEST, _FLATTEST_ROWS = 0.4, 0.9
-_MOST = 2.0  # times its height, at most, that a low chart grows
 _LEAST = 40  # pixels: no view becomes flatter, and one that is flat already keeps its height
 _FLAT = 60
 _NAMED = {"nominal", "ordinal"}
@@ -141,48 +139,22 @@ _AROUND = 75  # pixels of a view's title, axis and distance to the next
 def in_room(spec: Mapping[str, Any], room: float = ROOM) -> Mapping[str, Any]:
     """Fit the heights of a spec's views into `room` pixels; all else is shared with the original.
 
-    A higher chart becomes flatter. A lower one with numeric axes grows, to twice its height at most.
+    A higher chart becomes flatter. A lower one with numeric axes grows.
     """
-    views = list(_views(spec))
-    alone = "vconcat" not in spec
-    height_now = sum(map(_height, views))
-    height_left = room - _AROUND * sum(_height(view) > _FLAT for view in views)
-    if height_now <= height_left:
-        axes = {kind for view in views for kind in _axes(view)}
-        grows = height_now and axes and not axes & _NAMED
-        share = min(height_left / height_now, _MOST) if grows else 1.0
-        if share <= 1:
-            return spec
-        return type(spec)(_resized(spec, lambda view: round(_height(view) * share) if _axes(view) else None))
-    share = max(height_left / height_now, _FLATTEST)
-
-    def flat(view: Mapping[str, Any]) -> float | None:
-        axes = _axes(view)
-        least = _FLATTEST_ROWS if axes & _NAMED else 0.0
-        return max(_LEAST, round(_height(view) * max(share, least))) if axes or not alone else None
-
-    return type(spec)(_resized(spec, flat))
-
-
-def _resized(spec: Mapping[str, Any], height: Callable[[Mapping[str, Any]], float | None]) -> Spec:
-    resized = dict(spec)
-    for part in ("vconcat", "hconcat"):
-        if part in spec:
-            resized[part] = [_resized(view, height) for view in spec[part]]
-    if _height(spec) > _FLAT and (new_height := height(spec)) is not None:
-        resized["height"] = new_height
-    return resized
-
-
-def _views(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Views below one another; of those side by side, the first."""
-    if "vconcat" in spec:
-        for part in spec["vconcat"]:
-            yield from _views(part)
-    elif "hconcat" in spec:
-        yield from _views(spec["hconcat"][0])
-    else:
-        yield spec
+    views = spec.get("vconcat", [spec])
+    axes = {kind for view in views for kind in _axes(view)}
+    heights = [_height(view) for view in views]
+    if not axes or not any(heights):
+        return spec
+    share = (room - _AROUND * sum(height > _FLAT for height in heights)) / sum(heights)
+    if share > 1 and axes & _NAMED:
+        return spec
+    share = max(share, _FLATTEST_ROWS if axes & _NAMED else _FLATTEST)
+    fitted = [
+        {**view, "height": max(_LEAST, round(height * share))} if height > _FLAT else view
+        for view, height in zip(views, heights, strict=True)
+    ]
+    return type(spec)({**spec, "vconcat": fitted} if "vconcat" in spec else fitted[0])
 
 
 def _marks(view: Mapping[str, Any]) -> list[Mapping[str, Any]]:
