@@ -8,14 +8,7 @@ import pytest
 from fp8core.formats import FORMATS
 from fp8core.inputs import LAWS, InputKind, draw
 from fp8core.linear import MATMULS, Side
-from fp8core.quantize import (
-    QuantizedTensor,
-    prepared,
-    quantize,
-    quantize_part,
-    quantized_values,
-    scales,
-)
+from fp8core.quantize import QuantizedTensor, prepared, quantize, quantize_part, quantized_values, scales
 from fp8core.recipes import RECIPES, Operand, OperandSpec
 from fp8core.recipes.operand import same_copy
 from fp8core.rounding import Rounding

@@ -18,13 +18,7 @@ from kernels.device import HOPPER, current_device
 from kernels.launching import launch as launches
 from kernels.measure.jobs import GemmJob
 from kernels.paths import TOP
-from kernels.precompile import (
-    Precompile,
-    Rank,
-    codes_beside,
-    codes_of,
-    launch_layer,
-)
+from kernels.precompile import Precompile, Rank, codes_beside, codes_of, launch_layer
 from kernels.train.job import HEAD, ON_CPU, VOCABULARY
 from kernels.train.step import this_place
 from kernels.train.variants import VARIANTS
@@ -237,14 +231,7 @@ GIB = 1 << 30
 
 @pytest.mark.parametrize(
     ("cores", "free", "count"),
-    [
-        (1, 64 * GIB, 0),
-        (2, 64 * GIB, 0),
-        (4, 64 * GIB, 3),
-        (16, 6 * GIB, 3),
-        (16, 0, 0),
-        (99, 999 * GIB, 15),
-    ],
+    [(1, 64 * GIB, 0), (2, 64 * GIB, 0), (4, 64 * GIB, 3), (16, 6 * GIB, 3), (16, 0, 0), (99, 999 * GIB, 15)],
 )
 def test_a_check_leaves_a_core_and_half_of_the_memory(monkeypatch, cores, free, count):
     monkeypatch.setattr(machine, "cores", lambda: cores)

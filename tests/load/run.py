@@ -66,11 +66,7 @@ class Report:
 
     @property
     def complaints(self) -> dict[str, list[str]]:
-        return {
-            "wrong answers": self.wrong,
-            "exceptions": self.class_.exceptions,
-            "lost": self.class_.lost,
-        }
+        return {"wrong answers": self.wrong, "exceptions": self.class_.exceptions, "lost": self.class_.lost}
 
 
 def run(plan: Plan) -> Report:

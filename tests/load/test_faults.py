@@ -4,16 +4,7 @@ import asyncio
 import random
 
 from tests.asynchronous import complete
-from tests.load.faults import (
-    FAULTS,
-    OPTIONS,
-    Class,
-    Outcome,
-    complaints,
-    nothing,
-    settle,
-    suffer,
-)
+from tests.load.faults import FAULTS, OPTIONS, Class, Outcome, complaints, nothing, settle, suffer
 from tests.serving import serving
 from tests.sweeps import exhaustive
 

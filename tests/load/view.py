@@ -23,15 +23,7 @@ Path = tuple[int, ...]
 FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 PENDING = {"progress", "spinner", "skeleton"}
 # Fields that differ between two sessions that see one page: names, and where a value came from
-HELD_BY_SESSION = (
-    "id",
-    "form_id",
-    "set_value",
-    "value",
-    "raw_value",
-    "raw_values",
-    "deferred_file_id",
-)
+HELD_BY_SESSION = ("id", "form_id", "set_value", "value", "raw_value", "raw_values", "deferred_file_id")
 # The style of a chart that a session has drawn for the nth time
 COUNTED = re.compile(r"(\.st-key-\w+?)_\d+\b")
 TIMED = re.compile(r"(?<=by this server in )[\d.]+ s\b")  # how long the server took for what it says

@@ -8,19 +8,9 @@ import numpy as np
 import pytest
 
 from fp8core.accumulators import ACCUMULATORS, GroupScales, Step, matmul, promoted
-from fp8core.accumulators.error_over_k import (
-    error_against_k,
-    prefix_sums,
-    sums_by_promotion,
-)
+from fp8core.accumulators.error_over_k import error_against_k, prefix_sums, sums_by_promotion
 from fp8core.accumulators.trace import is_traceable, trace
-from fp8core.experiments.dot_terms import (
-    GONE_AT,
-    LARGE,
-    OFFERED_TERMS,
-    TermKind,
-    draw_terms,
-)
+from fp8core.experiments.dot_terms import GONE_AT, LARGE, OFFERED_TERMS, TermKind, draw_terms
 from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE
 

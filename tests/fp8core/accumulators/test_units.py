@@ -228,8 +228,7 @@ def test_a_k_that_is_no_multiple_of_the_step_is_padded_with_zeros(unit, k) -> No
     zero = format_.encode(0.0)
     padded_a[:, k:], padded_b[:, k:] = zero, zero
     np.testing.assert_array_equal(
-        matmul(a[:, :k], b[:, :k], format_, format_, unit),
-        matmul(padded_a, padded_b, format_, format_, unit),
+        matmul(a[:, :k], b[:, :k], format_, format_, unit), matmul(padded_a, padded_b, format_, format_, unit)
     )
 
 

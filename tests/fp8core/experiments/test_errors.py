@@ -9,14 +9,7 @@ import pytest
 
 from fp8core.costs import bits_per_element
 from fp8core.errors import rel_err, split_error
-from fp8core.experiments.designs import (
-    CELLS,
-    KNOBS,
-    LAYER,
-    knobs,
-    mean_bits,
-    result_errors,
-)
+from fp8core.experiments.designs import CELLS, KNOBS, LAYER, knobs, mean_bits, result_errors
 from fp8core.experiments.error_curves import (
     CREST_POWERS,
     Counted,

@@ -5,11 +5,7 @@ NVFP4-like blocks.
 import numpy as np
 import pytest
 
-from fp8core.experiments.outliers import (
-    OutlierVectors,
-    Rest,
-    draw_outlier_vectors,
-)
+from fp8core.experiments.outliers import OutlierVectors, Rest, draw_outlier_vectors
 from fp8core.experiments.rotation_error import Frame, lower_ranges, product_errors
 from fp8core.formats import FORMATS
 from fp8core.quantize import quantize

@@ -5,14 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fp8core.experiments.pictures import (
-    Levels,
-    blur,
-    round_nearest,
-    round_noisy,
-    to_bytes,
-    to_light,
-)
+from fp8core.experiments.pictures import Levels, blur, round_nearest, round_noisy, to_bytes, to_light
 from fp8core.formats import FORMATS
 from fp8core.stochastic import MAX_RANDOM_BITS
 

@@ -13,15 +13,7 @@ from fp8core.inputs import InputKind, draw
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, Family, Operand
 from fp8core.recipes.plain import from_plain, to_plain
-from fp8core.recipes.text import (
-    LONGEST,
-    LONGEST_JSON,
-    from_json,
-    from_text,
-    own_recipe,
-    to_json,
-    to_text,
-)
+from fp8core.recipes.text import LONGEST, LONGEST_JSON, from_json, from_text, own_recipe, to_json, to_text
 from tests.fp8core.random_recipes import WRONG_VALUES, leaves, own_text, put, random_recipe
 
 by_recipe = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)

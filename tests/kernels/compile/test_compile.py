@@ -50,13 +50,7 @@ INSTRUCTION = {
 """What a kind of GEMM runs on, by GPU: the instruction's name and part of its type. Hopper's NATIVE_MX is
 what Triton makes of tl.dot_scaled there.
 """
-OTHERS = {
-    "quantize_kernel",
-    "amax_kernel",
-    "whole_amax_kernel",
-    "dequantize_kernel",
-    "encode_kernel",
-}
+OTHERS = {"quantize_kernel", "amax_kernel", "whole_amax_kernel", "dequantize_kernel", "encode_kernel"}
 OF_ONE = {
     HOPPER.name: {
         "panel_kernel",
@@ -75,10 +69,7 @@ OF_ONE = {
 """Kernels that not every GPU has."""
 
 
-OPTIONS = [
-    pytest.param((), id="one of each"),
-    pytest.param(("--rest",), id="rest", marks=exhaustive),
-]
+OPTIONS = [pytest.param((), id="one of each"), pytest.param(("--rest",), id="rest", marks=exhaustive)]
 
 
 @pytest.fixture(scope="module", params=OPTIONS)

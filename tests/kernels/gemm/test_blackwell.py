@@ -15,15 +15,7 @@ from fp8core.linear import Matmul
 from fp8core.recipes import RECIPES, MatmulSpec, OperandSpec, Recipe
 from fp8core.scales import OuterScale
 from fp8core.tiles import WHOLE, TileShape
-from kernels.device import (
-    ADA,
-    BLACKWELL,
-    BLACKWELL_RTX,
-    HOPPER,
-    Unsupported,
-    current_device,
-    triton_version,
-)
+from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Unsupported, current_device, triton_version
 from kernels.gemm import gemm
 from kernels.gemm.blackwell import scale_blocks
 from kernels.gemm.block_scaled import NATIVE as FACTS

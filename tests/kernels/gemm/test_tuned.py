@@ -81,10 +81,7 @@ def written(path, rows):
 
 def test_a_table_survives_the_disk(tmp_path):
     rows = (row(SPLIT, 9.0), row(FAST, 8.0))
-    data = {
-        "measurements": [vars(MEASUREMENT)],
-        "plans": [r.written() | {"measurement": 0} for r in rows],
-    }
+    data = {"measurements": [vars(MEASUREMENT)], "plans": [r.written() | {"measurement": 0} for r in rows]}
     assert read_table(written(tmp_path / "sm_90.json", data)) == rows
     assert read_table(tmp_path / "sm_10.json") == ()
 

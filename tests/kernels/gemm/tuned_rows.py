@@ -12,13 +12,7 @@ SPEC = RECIPES["per_tensor"].fprop
 MNK = (64, 14336, 4096)
 SPLIT = Blocks(block_m=64, block_n=64, block_k=128, warps=4, stages=5, split_k=4)
 FAST = Blocks(
-    variant=Variant.CHAINED,
-    block_m=128,
-    block_n=256,
-    block_k=128,
-    warps=4,
-    stages=4,
-    persistent=True,
+    variant=Variant.CHAINED, block_m=128, block_n=256, block_k=128, warps=4, stages=4, persistent=True
 )
 
 

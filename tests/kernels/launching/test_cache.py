@@ -160,9 +160,7 @@ def test_a_call_that_uses_memory_of_its_own_is_left_to_triton(recipe, matmul, mo
     expected = gemm(a, b, spec)
     clear()
     monkeypatch.setattr(
-        gemm_launch,
-        "empty",
-        lambda shape, dtype, device: torch.empty(shape, dtype=dtype, device=device),
+        gemm_launch, "empty", lambda shape, dtype, device: torch.empty(shape, dtype=dtype, device=device)
     )
     for _ in range(3):
         assert_same(gemm(a, b, spec), expected)

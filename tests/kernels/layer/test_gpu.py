@@ -55,8 +55,7 @@ def alike(one: nn.Module, other: nn.Module) -> bool:
 @pytest.mark.filterwarnings("ignore")  # Inductor warns of its own ways
 @pytest.mark.usefixtures("one_compiler")
 @pytest.mark.parametrize(
-    ("make", "recipe"),
-    [(model, "deepseek_v3"), (model, "rowwise"), (block, "deepseek_v3")],
+    ("make", "recipe"), [(model, "deepseek_v3"), (model, "rowwise"), (block, "deepseek_v3")]
 )
 def test_inductor_takes_the_layers_whole(make, recipe):
     plain = make(recipe)
