@@ -3,7 +3,7 @@ it is below min_normal · S, to the nearest multiple of min_subnormal · S; what
 sentence.
 """
 
-import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def normal(shape: tuple[int, int], octaves: int = 0) -> np.ndarray:
 @by_format
 def test_a_value_is_kept_or_rounded_to_the_nearest_that_is_left(format_, rule, tile_k, tile):
     """Against rounding to a grid of steps, in fp64, without encode."""
-    spec = dataclasses.replace(SPEC, format=format_, scale_rule=rule, tile=TileShape(1, tile_k))
+    spec = replace(SPEC, format=format_, scale_rule=rule, tile=TileShape(1, tile_k))
     before = quantized(normal((150, 333), 20), spec)
     after = refold(before, tile)
     largest = after.grid.expand(after.scale).astype(np.float64)
@@ -110,10 +110,10 @@ def test_k_may_run_down_the_rows(matmul, tile):
     [
         (RECIPES["deepseek_v3"].fprop.a, "powers of two of one level, got amax / Qmax, in fp32"),
         (RECIPES["rowwise"].fprop.a, "powers of two of one level, got amax / Qmax, in fp32"),
-        (dataclasses.replace(SPEC, tile=TileShape(1, 128)), "shorter lines along K"),
-        (dataclasses.replace(SPEC, tile=TileShape(1, 48)), "shorter lines along K"),
-        (dataclasses.replace(SPEC, tile=TileShape(1, WHOLE)), "shorter lines along K"),
-        (dataclasses.replace(SPEC, tile=TileShape(32, 32)), "shorter lines along K"),
+        (replace(SPEC, tile=TileShape(1, 128)), "shorter lines along K"),
+        (replace(SPEC, tile=TileShape(1, 48)), "shorter lines along K"),
+        (replace(SPEC, tile=TileShape(1, WHOLE)), "shorter lines along K"),
+        (replace(SPEC, tile=TileShape(32, 32)), "shorter lines along K"),
     ],
     ids=str,
 )

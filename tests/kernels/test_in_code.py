@@ -1,6 +1,6 @@
 """Contract: the texts that run a recipe in the kernels, and train in it, run as they stand."""
 
-import dataclasses
+from dataclasses import replace
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_the_text_to_copy_multiplies(name) -> None:
 
 @pytest.mark.parametrize("name", ["deepseek_v3", OWN_NAME])
 def test_the_text_to_copy_trains(name) -> None:
-    recipe = dataclasses.replace(RECIPES["deepseek_v3"], name=name)
+    recipe = replace(RECIPES["deepseek_v3"], name=name)
     text, scope = our_texts(recipe)[2].code, {}
     exec(compile(text, "<text to copy>", "exec"), scope)
     assert (f'recipe="{name}"' in text) == (name in RECIPES)

@@ -3,7 +3,6 @@ every recipe, matmul, shape and sample; every element of D is written; equal inp
 not fit is refused in a sentence.
 """
 
-import dataclasses
 from dataclasses import replace
 from itertools import product
 
@@ -40,11 +39,11 @@ def test_blocks_change_no_bit(recipe, matmul):
     """The persistent, large and small blocks all sum in the order that BLOCK_K alone decides."""
     mnk = (700, 650, 1100)
     a, b, plan = problem(recipe, matmul, mnk)
-    plan = dataclasses.replace(plan, blocks=dataclasses.replace(plan.blocks, split_k=1))
+    plan = replace(plan, blocks=replace(plan.blocks, split_k=1))
     first = gemm(a, b, plan)
     others = ((128, 128, 8, 0), (128, 128, 8, 7), (64, 128, 4, 0), (128, 64, 4, 9))
     for block_m, block_n, warps, programs in others:
-        blocks = dataclasses.replace(
+        blocks = replace(
             plan.blocks,
             block_m=block_m,
             block_n=block_n,
@@ -54,7 +53,7 @@ def test_blocks_change_no_bit(recipe, matmul):
             split_k=1,
             variant=Variant.SIMPLE,
         )
-        assert torch.equal(first, gemm(a, b, dataclasses.replace(plan, blocks=blocks, sms=programs)))
+        assert torch.equal(first, gemm(a, b, replace(plan, blocks=blocks, sms=programs)))
 
 
 @pytest.mark.parametrize(
@@ -63,12 +62,9 @@ def test_blocks_change_no_bit(recipe, matmul):
 def test_pointers_read_what_descriptors_do(recipe, matmul, mnk):
     """As on a GPU without TMA, also beyond K, M and N."""
     a, b, plan = problem(recipe, matmul, mnk)
-    blocks = dataclasses.replace(plan.blocks, persistent=False, stages=2)
+    blocks = replace(plan.blocks, persistent=False, stages=2)
     for split_k in (1, 2):
-        plans = [
-            dataclasses.replace(plan, blocks=dataclasses.replace(blocks, split_k=split_k, tma=tma))
-            for tma in (True, False)
-        ]
+        plans = [replace(plan, blocks=replace(blocks, split_k=split_k, tma=tma)) for tma in (True, False)]
         out = poisoned(plan, *mnk[:2])
         assert torch.equal(gemm(a, b, plans[0]), gemm(a, b, plans[1], out=out))
 
@@ -79,10 +75,8 @@ def test_pointers_read_what_descriptors_do(recipe, matmul, mnk):
 def test_a_tile_need_not_fit_a_block(a_mn, b_mn, k):
     """Tiles narrower than a block, across blocks, and wider than one, along M and N."""
     spec = RECIPES["deepseek_v3"].fprop
-    spec = dataclasses.replace(
-        spec,
-        a=dataclasses.replace(spec.a, tile=TileShape(a_mn, k)),
-        b=dataclasses.replace(spec.b, tile=TileShape(b_mn, k)),
+    spec = replace(
+        spec, a=replace(spec.a, tile=TileShape(a_mn, k)), b=replace(spec.b, tile=TileShape(b_mn, k))
     )
     pair = []
     for seed, rows, own in ((1, 300, spec.a), (2, 270, spec.b)):
@@ -142,7 +136,7 @@ def test_dequantizing_is_exact_where_it_says_so(format_):
     codes = np.tile(np.arange(256, dtype=np.uint8), (exponents.size, 1))
     codes[:, ~np.isfinite(format_.values)] = 0
     scale = np.ldexp(np.float32(1), exponents).astype(np.float32)
-    spec = dataclasses.replace(RECIPES["mxfp8"].fprop.a, format=format_)
+    spec = replace(RECIPES["mxfp8"].fprop.a, format=format_)
     grid = TileGrid.over(codes.shape, (1, spec.tile.k))
     steps = grid.scale_shape[1]
     operand = QuantizedTensor(
@@ -167,7 +161,7 @@ def test_what_does_not_fit_is_said_in_a_sentence():
         gemm(a, b, plan, out=torch.empty(16, 16, dtype=torch.bfloat16, device=WHERE))
     with pytest.raises(ValueError, match="adds into out, and none was given"):
         gemm(a, b, plan, accumulate=True)
-    away = dataclasses.replace(a, codes=a.codes.to("meta"))
+    away = replace(a, codes=a.codes.to("meta"))
     with pytest.raises(ValueError, match="A lies on meta, and the kernels here run on"):
         gemm(away, b, plan)
     a, b, plan = problem(RECIPES["deepseek_v3"], MATMULS["fprop"], (16, 16, 64))
@@ -181,7 +175,7 @@ def test_a_spec_stands_for_its_fastest_plan_or_says_why_there_is_none():
     a, b, plan = problem(recipe, matmul, (16, 16, 64))
     assert torch.equal(gemm(a, b, recipe.spec(matmul)), gemm(a, b, plan))
     with pytest.raises(Unsupported, match="the GEMM writes bf16 or fp32, not fp16"):
-        gemm(a, b, dataclasses.replace(recipe.spec(matmul), out=FORMATS["fp16"]))
+        gemm(a, b, replace(recipe.spec(matmul), out=FORMATS["fp16"]))
 
 
 ODD = (33, 20, 141)

@@ -2,7 +2,6 @@
 cannot be done is refused in a sentence.
 """
 
-import dataclasses
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -37,9 +36,7 @@ def refusal(spec, how=Summation.RECIPE, device=HOPPER) -> str:
 
 def changed(spec, **change):
     """Both operands changed."""
-    return dataclasses.replace(
-        spec, a=dataclasses.replace(spec.a, **change), b=dataclasses.replace(spec.b, **change)
-    )
+    return replace(spec, a=replace(spec.a, **change), b=replace(spec.b, **change))
 
 
 @by_gemm
@@ -94,14 +91,14 @@ def test_the_interpreter_takes_what_it_does_in_seconds(mnk, fits):
 
 def test_what_cannot_be_done_is_said_in_a_sentence():
     mxfp8, deepseek = RECIPES["mxfp8"].fprop, RECIPES["deepseek_v3"].fprop
-    ampere = dataclasses.replace(HOPPER, name="NVIDIA A100", capability=(8, 0))
+    ampere = replace(HOPPER, name="NVIDIA A100", capability=(8, 0))
     assert refusal(deepseek, device=ampere) == (
         "NVIDIA A100 has compute capability 8.0; FP8 tensor cores start at 8.9 (Ada), Hopper is 9.0"
     )
     assert "a scale here changes every 128 along K" in refusal(deepseek, Summation.FAST)
     assert "multiplied as bf16" in refusal(mxfp8, Summation.PROMOTED)
     assert "sums them in fp32" in refusal(mxfp8, Summation.PROMOTED, BLACKWELL)
-    assert "writes bf16 or fp32, not fp16" in refusal(dataclasses.replace(deepseek, out=FORMATS["fp16"]))
+    assert "writes bf16 or fp32, not fp16" in refusal(replace(deepseek, out=FORMATS["fp16"]))
     assert "codes of at most 8 bits, and A comes as bf16" in refusal(
         changed(deepseek, format=FORMATS["bf16"])
     )
@@ -112,7 +109,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence():
     assert "a scale under an outer one goes onto its codes, and mxint8 times e4m3" in refusal(
         changed(RECIPES["nvfp4_1x16"].fprop, format=FORMATS["mxint8"])
     )
-    nested = dataclasses.replace(deepseek, a=dataclasses.replace(deepseek.a, tile=TileShape(1, 192)))
+    nested = replace(deepseek, a=replace(deepseek.a, tile=TileShape(1, 192)))
     assert "do not nest" in refusal(nested)
 
 

@@ -2,8 +2,8 @@
 where the cost model agrees, else the model's choice; the plan says which and why.
 """
 
-import dataclasses
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -54,10 +54,10 @@ def test_the_fastest_measured_blocks_of_a_shape_run(tuned):
 def test_where_the_fast_schedule_cannot_run_the_plan_says_why(tuned):
     tuned(row(FAST, 8.0))
     assert plan(device=ADA).why.startswith("sm_89 has no wgmma, so the simple kernel runs, with the fastest")
-    old = plan(device=dataclasses.replace(HOPPER, triton=(3, 5)))
+    old = plan(device=replace(HOPPER, triton=(3, 5)))
     assert old.variant is Variant.SIMPLE
     assert old.why.startswith("the kernels in Gluon are for Triton 3.6 to 3.9 and this is 3.5, so the simple")
-    new = plan(device=dataclasses.replace(HOPPER, triton=(3, 10)))
+    new = plan(device=replace(HOPPER, triton=(3, 10)))
     assert new.why.startswith(
         "the kernels in Gluon are for Triton 3.6 to 3.9 and this is 3.10, so the simple"
     )
@@ -68,7 +68,7 @@ def test_where_the_fast_schedule_cannot_run_the_plan_says_why(tuned):
 
 def test_a_measured_plan_that_would_promote_at_another_pace_is_refused(tuned):
     spec = RECIPES["per_tensor"].dgrad
-    slower = dataclasses.replace(SPLIT, block_k=64)
+    slower = replace(SPLIT, block_k=64)
     tuned(row(slower, 1.0, spec=spec))
     with pytest.raises(ValueError, match="every 128 products needs block_k 128, got 64"):
         plan(spec=spec)

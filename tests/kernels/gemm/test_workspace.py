@@ -3,8 +3,8 @@ fp32, whoever comes last: equal inputs give equal bits, nothing unwritten is rea
 is left at zero for the next launch. The bound is that of exact_product.py.
 """
 
-import dataclasses
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import chain
 
 import pytest
@@ -34,12 +34,12 @@ def split_in(plan: GemmPlan, runs: int, **change) -> GemmPlan:
     """The plan with small blocks and K split."""
     block_k = 128 if plan.numerics.promotion is WHOLE else plan.numerics.promotion
     blocks = Blocks(block_m=64, block_n=64, block_k=block_k, warps=4, stages=2, split_k=runs)
-    return dataclasses.replace(plan, blocks=dataclasses.replace(blocks, **change))
+    return replace(plan, blocks=replace(blocks, **change))
 
 
 def writing(plan, spec):
     """The plan of another spec, which differs in D."""
-    return dataclasses.replace(plan, numerics=dataclasses.replace(plan.numerics, spec=spec))
+    return replace(plan, numerics=replace(plan.numerics, spec=spec))
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +89,7 @@ def test_the_runs_are_added_first_to_last(recipe, matmul):
     """Each run's part by a launch of its own; D is their fp32 sum in order, then what comes after the sum."""
     mnk = (20, 30, 768)
     a, b, plan = problem(recipe, matmul, mnk, "wide")
-    spec = dataclasses.replace(plan.numerics.spec, out=FORMATS["fp32"])
+    spec = replace(plan.numerics.spec, out=FORMATS["fp32"])
     plan = split_in(writing(plan, spec), 3)
     whole, parts = with_its_parts(a, b, plan)
     total = torch.zeros_like(parts[0])

@@ -1,8 +1,8 @@
 """Contract: Float8Linear stands where nn.Linear stood, and a model is converted."""
 
-import dataclasses
 import gc
 import pickle
+from dataclasses import replace
 
 import pytest
 import torch
@@ -20,7 +20,7 @@ def layer(recipe="deepseek_v3", **more) -> Float8Linear:
 
 
 def test_another_process_knows_a_recipe_of_one_s_own_by_the_layer(monkeypatch):
-    own = dataclasses.replace(RECIPES["mxfp8"], name="own", fprop=RECIPES["mxfp4"].fprop)
+    own = replace(RECIPES["mxfp8"], name="own", fprop=RECIPES["mxfp4"].fprop)
     module, x = layer(own), torch.randn(2, 16)
     y, stored = module(x), pickle.dumps(module)
     monkeypatch.setattr(plan, "_own", {})
@@ -29,9 +29,9 @@ def test_another_process_knows_a_recipe_of_one_s_own_by_the_layer(monkeypatch):
 
 
 def test_recipes_that_nobody_has_any_more_are_forgotten():
-    first = layer(dataclasses.replace(RECIPES["mxfp8"], name="own", title="the first"))
+    first = layer(replace(RECIPES["mxfp8"], name="own", title="the first"))
     for number in range(3 * plan.MOST_RECIPES):
-        float8_linear._key(dataclasses.replace(RECIPES["mxfp8"], name="own", title=f"number {number}"), True)
+        float8_linear._key(replace(RECIPES["mxfp8"], name="own", title=f"number {number}"), True)
     gc.collect()
     assert max(len(float8_linear._STEPS), len(plan._own) / 2) <= plan.MOST_RECIPES
     assert plan.layer_plan(first.steps.plan.key, True).recipe.title == "the first"
@@ -101,12 +101,12 @@ def test_what_it_cannot_take_is_said_in_a_sentence(monkeypatch):
     ):
         with pytest.raises(ValueError, match=sentence):
             linear(*wrong, emulate=True)
-    wide = dataclasses.replace(RECIPES["mxfp8"].fprop, out=FORMATS["fp16"])
+    wide = replace(RECIPES["mxfp8"].fprop, out=FORMATS["fp16"])
     with pytest.raises(Unsupported, match="a layer's y comes in bf16 or fp32, not in fp16"):
-        linear(x, w, recipe=dataclasses.replace(RECIPES["mxfp8"], fprop=wide), emulate=True)
-    coded = dataclasses.replace(RECIPES["mxfp8"].fprop.a, format=FORMATS["fp16"])
-    sixteen = dataclasses.replace(RECIPES["mxfp8"].fprop, a=coded, b=coded)
-    own = dataclasses.replace(RECIPES["mxfp8"], name="own", fprop=sixteen)
+        linear(x, w, recipe=replace(RECIPES["mxfp8"], fprop=wide), emulate=True)
+    coded = replace(RECIPES["mxfp8"].fprop.a, format=FORMATS["fp16"])
+    sixteen = replace(RECIPES["mxfp8"].fprop, a=coded, b=coded)
+    own = replace(RECIPES["mxfp8"], name="own", fprop=sixteen)
     with pytest.raises(Unsupported, match="not fp16's of 16; emulate=True computes by the reference's rules"):
         linear(x, w, recipe=own)
     assert linear(x, w, recipe=own, emulate=True).shape == (2, 8)

@@ -3,7 +3,6 @@ operand, shape and sample, whatever the dtype and strides; its codes lie contigu
 with zeros.
 """
 
-import dataclasses
 from dataclasses import replace
 
 import numpy as np
@@ -84,7 +83,7 @@ def test_what_cannot_be_quantized_is_said_in_a_sentence():
         quantize(torch.zeros(4, 4, device=WHERE), grid, SPEC, seed=3)
     with pytest.raises(ValueError, match="takes the tensor's own amax, got a history"):
         quantize(torch.zeros(4, 4, device=WHERE), grid, SPEC, history=torch.ones(1, device=WHERE))
-    random = dataclasses.replace(SPEC, rounding=Rounding.STOCHASTIC)
+    random = replace(SPEC, rounding=Rounding.STOCHASTIC)
     with pytest.raises(ValueError, match="needs a seed, got None"):
         quantize(torch.zeros(4, 4, device=WHERE), grid, random)
     with pytest.raises(ValueError, match=r"a seed in memory is one int64 on .*, got 2 of int64 on"):
@@ -102,7 +101,7 @@ def test_what_cannot_be_quantized_is_said_in_a_sentence():
         ({"format": FORMATS["hif8"], "rounding": Rounding.STOCHASTIC}, "no stochastic rounding to hif8"),
     ):
         with pytest.raises(Unsupported, match=sentence):
-            quantize(torch.zeros(4, 4, device=WHERE), grid, dataclasses.replace(SPEC, **change))
+            quantize(torch.zeros(4, 4, device=WHERE), grid, replace(SPEC, **change))
 
 
 def test_a_seed_in_memory_draws_the_bits_of_the_number():

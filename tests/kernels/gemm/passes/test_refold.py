@@ -3,7 +3,7 @@ quantizer does; a refolding plan multiplies what the pass makes, within the boun
 bytes and its peers are those of the operands as they come.
 """
 
-import dataclasses
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -80,7 +80,7 @@ def quantized_to(codes: np.ndarray, scale: np.ndarray, spec) -> tuple[QuantizedT
 @pytest.mark.parametrize(("tile", "format_", "tile_k"), some_pairs(KINDS, (16, 32, 64), every=6))
 def test_every_code_is_right_at_every_ratio_of_scales(tile, format_, tile_k):
     """All finite codes, each beside a scale that is 2**0 to 2**-254 of the largest."""
-    spec = dataclasses.replace(MX.fprop.a, format=format_, tile=TileShape(1, tile_k))
+    spec = replace(MX.fprop.a, format=format_, tile=TileShape(1, tile_k))
     codes = np.arange(256, dtype=np.uint8)[:, None].repeat(128, 1)
     codes[~np.isfinite(format_.values)] = 0
     tiles = 128 // tile_k

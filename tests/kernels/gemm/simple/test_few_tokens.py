@@ -2,7 +2,7 @@
 without: on a GPU every bit of it, in the interpreter the exact product within the bound of exact_product.py.
 """
 
-import dataclasses
+from dataclasses import replace
 
 import pytest
 import torch
@@ -31,7 +31,7 @@ def few(plan: GemmPlan, m: int, **change) -> GemmPlan:
     rows = max(16, 1 << (m - 1).bit_length()) if change.get("transposed") else 64
     step = 64 if plan.numerics.arithmetic is Arithmetic.DEQUANTIZED and not change.get("decoded") else 128
     blocks = Blocks(block_m=rows, block_n=64, block_k=step, warps=4, stages=3)
-    return dataclasses.replace(plan, blocks=dataclasses.replace(blocks, **change))
+    return replace(plan, blocks=replace(blocks, **change))
 
 
 CASES = [(name, {"transposed": True}) for name in GEMMS]
@@ -49,8 +49,8 @@ def test_d_is_the_exact_product(name, how, mnk, runs):
     assert gemm(a, b, few_plan, out=out) is out
     assert_within_bound(out, a, b, few_plan)
     if ON_GPU:
-        plain = dataclasses.replace(few_plan.blocks, transposed=False, decoded="", block_m=64)
-        truth = gemm(a, b, dataclasses.replace(few_plan, blocks=plain))
+        plain = replace(few_plan.blocks, transposed=False, decoded="", block_m=64)
+        truth = gemm(a, b, replace(few_plan, blocks=plain))
         assert torch.equal(out.view(torch.uint8), truth.view(torch.uint8))
 
 
