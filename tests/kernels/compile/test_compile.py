@@ -8,11 +8,15 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from itertools import product
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 
+import kernels.gemm
+import kernels.quantize
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device
@@ -50,25 +54,6 @@ INSTRUCTION = {
 """What a kind of GEMM runs on, by GPU: the instruction's name and part of its type. Hopper's NATIVE_MX is
 what Triton makes of tl.dot_scaled there.
 """
-OTHERS = {"quantize_kernel", "amax_kernel", "whole_amax_kernel", "dequantize_kernel", "encode_kernel"}
-OF_ONE = {
-    HOPPER.name: {
-        "panel_kernel",
-        "reciprocal_rms_kernel",
-        "refold_kernel",
-        "reorder_kernel",
-        "scale_blocks_kernel",
-        "strip_kernel",
-        "widen_kernel",
-        "widen_scales_kernel",
-    },
-    ADA.name: {"refold_kernel", "widen_scales_kernel"},
-    BLACKWELL.name: {"scale_blocks_kernel", "widen_kernel"},
-    BLACKWELL_RTX.name: {"scale_blocks_kernel", "widen_kernel"},
-}
-"""Kernels that not every GPU has."""
-
-
 OPTIONS = [pytest.param((), id="one of each"), pytest.param(("--rest",), id="rest", marks=exhaustive)]
 
 
@@ -94,12 +79,20 @@ def cases() -> dict[Device, list[Case]]:
     return {device: list(dict.fromkeys(every_case(device))) for device in DEVICES}
 
 
+def every_kernel() -> set[str]:
+    """Names of the kernels of all rooms that launch some."""
+    packages = (kernels.gemm, kernels.quantize)
+    rooms = [room for each in packages for room in walk_packages(each.__path__, f"{each.__name__}.")]
+    named = [own for room in rooms for own in vars(import_module(room.name)).items()]
+    return {name for name, own in named if name.endswith("_kernel") and hasattr(own, "arg_names")}
+
+
 @exhaustive
-def test_every_kernel_is_compiled_for_every_gpu(cases):
+def test_every_kernel_is_compiled_and_each_arithmetic_of_a_gpu(cases):
+    assert {case.kernel for of_device in cases.values() for case in of_device} == every_kernel()
     for device, of_device in cases.items():
         kinds = {kind for name, kind in INSTRUCTION if name == device.name}
         assert {case.kind for case in of_device if case.kind} == kinds
-        assert {case.kernel for case in of_device if not case.kind} == OTHERS | OF_ONE[device.name]
         native = {"NATIVE_MX", *(kind.value for kind in NATIVE)}
         split = {case.kind for case in of_device if dict(case.constants).get("SPLITS", 1) > 1}
         assert split == kinds - native
@@ -118,10 +111,10 @@ def test_a_specialized_kernel_is_compiled_for_every_family_that_one_takes(cases)
                 variant.refusal(numerics) for variant in variants
             )
             families |= {numerics.family: numerics.spec.out.bits} if is_taken else {}
-    kernels = ("specialized_gemm_kernel", "decoding_gemm_kernel")
-    mine = [case for of_device in cases.values() for case in of_device if case.kernel in kernels]
+    specialized = ("specialized_gemm_kernel", "decoding_gemm_kernel")
+    mine = [case for of_device in cases.values() for case in of_device if case.kernel in specialized]
     assert {case.device for case in mine} == {HOPPER}
-    named = [case for case in named_specialized(HOPPER) if case.kernel in kernels]
+    named = [case for case in named_specialized(HOPPER) if case.kernel in specialized]
     assert {code_of(case) for case in mine} == {code_of(case) for case in named}
     names = [case.name.split(";")[0].removesuffix(", MN-major") for case in named]
     added = {f"{family}, added into D" for family, bits in families.items() if bits == 32}
