@@ -38,10 +38,13 @@ def test_text_is_large_charts_fit_and_the_sidebar_waits_behind_its_arrow(server,
         column = page.locator(COLUMN).first.bounding_box()
         assert drawn["x"] + drawn["width"] <= column["x"] + column["width"] + 4
     page.locator('[data-testid="stExpandSidebarButton"]').click()
-    page.locator(SIDEBAR).get_by_role("link", name="Tile layouts").click()
+    link = page.locator(SIDEBAR).get_by_role("link", name="Tile layouts")
+    link.wait_for()
+    assert page.locator(COLUMN).first.bounding_box()["width"] == column["width"], "the list lies over the page"
+    link.click()
     page.wait_for_url(lambda url: "outliers" not in url and "present=true" in url)
     settled(page)
-    page.locator('[data-testid="stExpandSidebarButton"]').or_(page.locator(SIDEBAR)).first.wait_for()
+    page.locator('[data-testid="stExpandSidebarButton"]').wait_for()
     assert zoom(page) == "1.5"
 
 
