@@ -40,7 +40,7 @@ def test_text_is_large_charts_fit_and_the_sidebar_waits_behind_its_arrow(server,
     page.locator('[data-testid="stExpandSidebarButton"]').click()
     link = page.locator(SIDEBAR).get_by_role("link", name="Tile layouts")
     link.wait_for()
-    assert page.locator(COLUMN).first.bounding_box()["width"] == column["width"], "the list lies over the page"
+    assert page.locator(COLUMN).first.bounding_box()["width"] == column["width"]
     link.click()
     page.wait_for_url(lambda url: "outliers" not in url and "present=true" in url)
     settled(page)
