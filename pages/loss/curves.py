@@ -91,7 +91,7 @@ def band_notice(last: Sequence[Final], edges: tuple[float, float], failures: Seq
     out, within = [one for one in last if one.beyond], [one for one in last if not one.outside]
     sentences = []
     if out and within and {one.bits for one in out} == {4} and {one.bits for one in within} == {8}:
-        sentences.append("Eight bits change the loss no more than a new seed would. Four bits do:")
+        sentences.append("Eight bits on average change the loss no more than a new seed. Four bits do:")
     if out:
         worst = max(out, key=lambda one: one.gap.percent)
         sentences.append(f"{worst.title} ends **{worst.gap.percent:.1f}% above bf16**.")
@@ -127,7 +127,7 @@ def labels(last: Sequence[Final], means: Sequence[Line]) -> list[Label]:
     within = [one for one in last if not one.outside]
     if within:
         note = count(len(within), "recipe")
-        beside.append(Label(percent=0.0, figure="no order", name="in the band", note=note))
+        beside.append(Label(percent=0.0, figure="no order", name="means in the band", note=note))
     # Names a hair apart stand in their order.
     return beside + [
         Label(percent=-1e-3 * (number + 1), name=one.title, recipe=one.key[0])
@@ -160,7 +160,8 @@ def loss_rule(loss: str) -> str:
     if loss == HELD_OUT:
         return (
             "Each line is a run: its loss on the held-out files, computed in its own recipe, relative to the "
-            "mean of bf16's seeds. The band reaches from the lowest of them to the highest."
+            "mean of bf16's seeds. The band reaches from the lowest of them to the highest. A recipe lies in "
+            "the band where the mean of its runs does: single runs may end outside."
         )
     return (
         "Each line is a run relative to bf16 with the same seed, which began with the same weights and read "

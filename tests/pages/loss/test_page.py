@@ -42,7 +42,7 @@ def test_recipes_in_the_band_are_named_without_an_order_and_others_with_their_ga
     assert [(one["figure"], one["name"]) for one in labels(at)] == [
         ("+1.8%", "MXFP4"),
         ("+1.1%", "NVFP4"),
-        ("no order", "in the band"),
+        ("no order", "means in the band"),
         *(("", name) for name in ("Per tensor, hybrid", "DeepSeek-V3", "MXFP8")),
     ]
     assert "72 of 75" in texts(at)
