@@ -102,29 +102,23 @@ def _unit_line(unit: Accumulator) -> tuple[str, ...]:
 
 
 def _draw_sweep(controls: Controls) -> None:
-    job = _draw_job(controls)
-    st.header("On this server's GPU")
-    label = f"Run {swept(job.operation).title} on the GPU"
-    gpu_queue.draw_run(label, partial(gpu_queue.submit, job), key="run_sweep", place=st)
-    if not gpu_queue.workers().has_gpu:
-        return
-    gpu_queue.draw_queue()
-    row = next((row for row in gpu_queue.session().rows_of(ProbeRow) if row.job == job), None)
-    if row is not None:
-        st.markdown(verdict(row))
-
-
-def _draw_job(controls: Controls) -> ProbeJob:
     terms = draw_numbers(controls)
-    operation, seed = controls.draw(PROBE), controls.draw(SEED)
-    formats = {name: OPERANDS.options[name] for name in swept(operation).accumulator.operands}
-    return ProbeJob(
-        operation=operation,
+    operation, seed = swept(controls.draw(PROBE)), controls.draw(SEED)
+    formats = {name: OPERANDS.options[name] for name in operation.accumulator.operands}
+    job = ProbeJob(
+        operation=operation.name,
         terms=TermKind(terms),
         format=controls.draw(OPERANDS, options=formats),
         seed=seed,
         lengths=lengths(controls.draw(LONGEST_K)),
     )
+    st.header("On this server's GPU")
+    label = f"Run {operation.title} on the GPU"
+    gpu_queue.draw_run(label, partial(gpu_queue.submit, job), key="run_sweep", place=st)
+    gpu_queue.draw_queue()
+    row = next((row for row in gpu_queue.session().rows_of(ProbeRow) if row.job == job), None)
+    if row is not None:
+        st.markdown(verdict(row))
 
 
 def verdict(row: ProbeRow) -> str:

@@ -12,7 +12,7 @@ import streamlit as st
 from fp8core.accumulators import ACCUMULATORS, Accumulator, Step
 from fp8core.contraction import summed_stretches
 from fp8core.costs import CopyCost, bits_per_element, copy_cost, matmul_rescales
-from fp8core.experiments.designs import mean_bits, nearest_published
+from fp8core.experiments.designs import mean_bits
 from fp8core.linear import MATMULS, OPERANDS, LayerTensor, Side
 from fp8core.recipes import Copy, MatmulSpec, OperandSpec, Recipe
 from fp8core.recipes.text import OWN_NAME, own_recipe
@@ -220,12 +220,6 @@ def facts(line: str) -> Facts:
         for device in (HOPPER, BLACKWELL)
     }
     return Facts(copies=copies, matmuls=matmuls, bits=mean_bits(recipe, LAYER), able=able)
-
-
-@lru_cache(maxsize=256)
-def nearest(line: str) -> tuple[str, ...]:
-    """The two published recipes of the nearest bits per element."""
-    return tuple(recipe.name for recipe in nearest_published(own_recipe(line), LAYER))
 
 
 @lru_cache(maxsize=256)

@@ -3,12 +3,12 @@
 from functools import lru_cache
 
 from fp8core.errors import sqnr_db
-from fp8core.experiments.designs import CELLS, Knob, knobs
+from fp8core.experiments.designs import CELLS, Knob, knobs, nearest_published
 from fp8core.experiments.designs import LAYER as SMALL
 from fp8core.inputs import INPUT_NOTES, InputKind
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Recipe
-from pages.design.derived import nearest
+from kernels.measure.jobs import LAYER
 from pages.design.draft import INPUT, Draft, draft_of, in_words
 from pages.design.sketch import YOURS, Errors, line_errors
 from pages.kit.chart import draw_chart, page_ink
@@ -33,8 +33,8 @@ def show(controls: Controls, draft: Draft, base: Recipe) -> None:
     controls.draw(INPUT)
     controls.draw(SEED)
     back = {label(knob): knob.line for knob in differing(draft.line, base.name) if knob.line is not None}
-    names = (base.name, *nearest(draft.line))
-    others = {RECIPES[name].title: draft_of("", name).line for name in names}
+    published = (base, *nearest_published(draft.recipe, LAYER))
+    others = {recipe.title: draft_of("", recipe.name).line for recipe in published}
     latest = line_errors(controls, {YOURS: draft.line, **back, **others})
     if latest is None:
         return

@@ -13,7 +13,7 @@ import streamlit as st
 from fp8core.formats import FORMATS, Format
 from fp8core.formats.binades import finest_bits
 from fp8core.formats.float_format import FloatFormat
-from fp8core.formats.number_line import Interval, Outcome, interval, outcomes, step
+from fp8core.formats.number_line import Outcome, interval, outcomes, step
 from fp8core.formats.spelling import Kind, spell
 from fp8core.rounding import Overflow, Rounding
 from pages.formats.charts import code as charts
@@ -122,10 +122,6 @@ class Current:
     @property
     def value(self) -> float:
         return float(self.format.decode(self.code))
-
-    @property
-    def interval(self) -> Interval | None:
-        return interval(self.format, self.code, self.rounding, self.overflow)
 
 
 def show(controls: Controls) -> None:
@@ -237,12 +233,12 @@ def _line(controls: Controls, current: Current, place: Place) -> None:
     if math.isnan(current.value):
         place.info("NaN has no place on the number line.")
         return
-    rows = charts.line_rows(
-        current.format, current.code, current.interval, current.typed, current.outcomes, _center(current)
-    )
+    format_, code = current.format, current.code
+    around = interval(format_, code, current.rounding, current.overflow)
+    rows = charts.line_rows(format_, code, around, current.typed, current.outcomes, _center(current))
 
     def take(mark: Mapping[str, Any]) -> None:
-        value = float(current.format.decode(int(mark["code"], 16)))
+        value = float(format_.decode(int(mark["code"], 16)))
         controls.preset(**{NUMBER.key: repr(value)})
 
     chart = place.container(key="slid_formats_line", gap=None)
@@ -252,7 +248,7 @@ def _line(controls: Controls, current: Current, place: Place) -> None:
         key="formats_line",
         parameter=charts.TAKE,
         on_click=take,
-        alt=f"The number line around {number(current.value)} with its neighbors in {current.format.name}"
+        alt=f"The number line around {number(current.value)} with its neighbors in {format_.name}"
         + (f"; the number {number(current.typed)} is marked" if current.typed is not None else "")
         + ". A click on a neighbor takes it.",
     )
