@@ -183,6 +183,8 @@ def _check(options: argparse.Namespace) -> None:
     for name in (options.json, options.markdown):
         if name not in (None, _STDOUT):
             check_folder(Path(name).parent)
+            if Path(name).is_dir():
+                raise ValueError(f"{name} is a folder: name a file for the report")
 
 
 def _processes(options: argparse.Namespace) -> int:

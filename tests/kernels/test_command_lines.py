@@ -45,6 +45,7 @@ WRONG = {
         "--fast": "--fast",
         "--json --markdown": "--markdown",
         f"--json {__file__}/a.json": __file__,
+        "--markdown /tmp": "/tmp is a folder",
         "--seed 5": "--soak",
         "--soak 0": "0",
         "--soak --seed -1": "-1",
