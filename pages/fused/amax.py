@@ -209,7 +209,9 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
 
 
 def byte_bars(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> list[Bar]:
-    every = {strategy: layer_traffic(recipe, layer, strategy) for strategy in Strategy}
+    # Its name is the answer to a lesson's question.
+    shown = [strategy for strategy in Strategy if strategy is not Strategy.TOGETHER or not notices_wait()]
+    every = {strategy: layer_traffic(recipe, layer, strategy) for strategy in shown}
     return [
         Bar(
             name=strategy.value,

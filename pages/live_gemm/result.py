@@ -22,7 +22,7 @@ from pages.kit.gemm.queue_panel import is_awaited
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.in_code.source_text import Source, explanation, files, text
 from pages.kit.inert import plain
-from pages.kit.view import here
+from pages.kit.view import here, notices_wait
 from pages.kit.widgets import Place
 from pages.live_gemm import element, words
 from pages.live_gemm.charts.error_map import PICK, error_map
@@ -201,7 +201,7 @@ def _draw_map(controls: Controls, row: Row, tall: float, place: Place) -> None:
     figures = [(words.percent(row.errors.rel_err), "error of D", 0.0)]
     figures += [
         (words.percent(error), name, error / most if math.isfinite(error) else 0.0)
-        for name, error in causes.items()
+        for name, error in ({} if notices_wait() else causes).items()  # a lesson asks for them first
     ]
     spec = error_map(
         row.errors.error_map,

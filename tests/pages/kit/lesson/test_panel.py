@@ -112,3 +112,18 @@ def test_every_step_opens_its_page_as_it_says(open_app, place):
     settings = facts_of(place.step.page).settings(place.step.set)
     values = {key: at.session_state[key] for key in settings if key in at.session_state}
     assert values == {key: settings[key] for key in values}
+
+
+@pytest.mark.parametrize(
+    ("page", "lesson", "answer"),
+    [("live_gemm", "gpu.5", b"by the sum"), ("fused", "quantizing.1", b"all copies in one read")],
+)
+def test_a_picture_holds_an_answer_back_that_its_step_asks_for(open_app, page, lesson, answer):
+    def pictures(**lesson: str) -> bytes:
+        at = open_app(f"pages/{page}.py", **lesson)
+        charts = at.get("vega_lite_chart")
+        assert charts
+        return b"".join(chart.proto.SerializeToString() for chart in charts)
+
+    assert answer not in pictures(lesson=lesson)
+    assert answer in pictures(**({"fused_show": "amax"} if page == "fused" else {}))
