@@ -10,7 +10,7 @@ from fp8core.formats import Format
 from fp8core.formats.binades import binade_runs
 from pages.formats.charts.words import hexadecimal, number
 from pages.kit.charts.curves import Series, curves
-from pages.kit.charts.finish import color_range, dressed, shape_range
+from pages.kit.charts.finish import SHAPES, dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import SMALLEST
 from pages.kit.charts.template import Filled, by_column, several, template
@@ -201,7 +201,7 @@ def splits_chart(rows: Sequence[Row], ink: Ink) -> Filled:
 @template
 def _splits(ink: Ink) -> alt.LayerChart:
     kinds = several("kinds", ["Outlier channels"])
-    series = Series(names=kinds, colors=color_range(3, ink), shapes=shape_range(3), field="kind")
+    series = Series(names=kinds, colors=ink.series[:3], shapes=SHAPES[:3], field="kind")
     x = alt.X(
         "split:O",
         title="exponent and mantissa bits beside the sign",

@@ -1,6 +1,6 @@
 """A line with points for each series, and a rule that follows the pointer.
 
-series = Series(names=names, colors=color_range(6, ink), shapes=shape_range(6), legend=legend)
+series = Series(names=names, colors=ink.series[:6], shapes=SHAPES[:6], legend=legend)
 base = alt.Chart(alt.NamedData("points")).encode(x=x, y=y)
 chart = alt.layer(*curves(base, series, tooltip), pointer(base, x, tooltip, ink))
 """

@@ -28,14 +28,6 @@ SHAPES = (
 )
 
 
-def color_range(count: int, ink: Ink) -> list[str]:
-    return [ink.series[i % len(ink.series)] for i in range(count)]
-
-
-def shape_range(count: int) -> list[str]:
-    return [SHAPES[i % len(SHAPES)] for i in range(count)]
-
-
 def dressed(chart: C, ink: Ink) -> C:
     return chart.configure_view(stroke=None).configure_axis(gridColor=ink.line, gridOpacity=0.35)
 

@@ -36,12 +36,8 @@ def legible(spec: Mapping[str, Any]) -> Spec:
     config["axis"] = {**_WORDS, **config.get("axis", {})}
     ready = {**_view(spec), "config": config}
     if "vconcat" not in spec:
-        ready["padding"] = {**AROUND, **_sides(spec.get("padding", {}))}
+        ready["padding"] = {**AROUND, **spec.get("padding", {})}
     return ready
-
-
-def _sides(padding: float | Mapping[str, float]) -> Mapping[str, float]:
-    return padding if isinstance(padding, Mapping) else dict.fromkeys(("left", "right", "top"), padding)
 
 
 def _view(view: Mapping[str, Any]) -> Spec:

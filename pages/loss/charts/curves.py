@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from pages.kit.charts.curves import Series, curves
-from pages.kit.charts.finish import color_range, dressed, shape_range
+from pages.kit.charts.finish import SHAPES, dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import spread
 from pages.kit.charts.legible import axis_title
@@ -269,7 +269,7 @@ def _layers(is_log: bool, ink: Ink) -> alt.LayerChart:
         alt.Tooltip("who:N", title="of"),
         alt.Tooltip("value:Q", title="value", format=".4~g"),
     ]
-    series = Series(names=names, colors=color_range(_MANY, ink), shapes=shape_range(_MANY), legend=legend)
+    series = Series(names=names, colors=ink.series[:_MANY], shapes=SHAPES[:_MANY], legend=legend)
     base = alt.Chart(alt.NamedData(POINTS)).encode(x=x, y=y)
     marks = curves(base, series, tooltip, width=1.5, size=55)
     return dressed(alt.layer(*marks, height=number("height", 400)), ink)

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from pages.kit.charts.curves import Series, line
-from pages.kit.charts.finish import dressed, shape_range
+from pages.kit.charts.finish import SHAPES, dressed
 from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
@@ -239,7 +239,7 @@ def _lost(names: tuple[str, ...], most: int, ink: Ink) -> alt.LayerChart:
     series = Series(
         names=names,
         colors=[ink.mid, ink.line, ink.series[4], ink.text, ink.series[10]][: len(names)],
-        shapes=shape_range(len(names)),
+        shapes=SHAPES[: len(names)],
         dashes=_DASHES[: len(names)],
         field="format",
         legend=alt.Legend(orient="top", columns=5, labelColor=ink.text, symbolSize=140, symbolStrokeWidth=0),

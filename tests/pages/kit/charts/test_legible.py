@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.kit.charts.finish import SHAPES, color_range, shape_range
+from pages.kit.charts.finish import SHAPES
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.legible import FLUSH, PROJECTED_ROOM, ROOM, SMALLEST, in_room, legible
 
@@ -80,9 +80,7 @@ def test_series_differ_in_color_and_in_shape_and_start_with_the_theme(theme):
     config = tomllib.loads((TOP / ".streamlit" / "config.toml").read_text())
     colors = config["theme"][theme]["chartCategoricalColors"]
     assert list(ink.series[: len(colors)]) == colors
-    names = [str(number) for number in range(len(SHAPES))]
-    assert len(set(color_range(len(names), ink))) == len(names)
-    assert len(set(shape_range(len(names)))) == len(names)
+    assert len({*ink.series}) == len({*SHAPES}) == len(ink.series) == len(SHAPES)
 
 
 LINE = {"encoding": {"y": {"type": "quantitative"}}}
