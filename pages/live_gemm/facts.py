@@ -111,7 +111,7 @@ def _draw_shape(controls: Controls, matmul: Matmul, place: Place) -> None:
     other = " × ".join(map(str, now.values()))
     label = next((name for name, shape in shapes.items() if shape == now), other)
     st.session_state[_SHAPE] = label
-    place.container(width=190).selectbox(
+    place.container(width=204).selectbox(
         "Shape, M × N × K",
         list(dict.fromkeys([*shapes, label])),
         key=_SHAPE,
