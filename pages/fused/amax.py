@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from math import isqrt, prod
@@ -12,7 +11,7 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor
 from fp8core.reach import Home, Reach, joined, reach
 from fp8core.recipes import RECIPES, Copy, Recipe
-from fp8core.tiles import WHOLE, Extent
+from fp8core.tiles import WHOLE
 from kernels.measure.peak_rates import PeakRates, Rate
 from kernels.quantize.facts import MOST_ELEMENTS
 from pages.fused.charts.amax import Panel, legend, reach_chart
@@ -32,26 +31,16 @@ SIDE = isqrt(MOST_ELEMENTS)  # rows and columns of a square block that one progr
 _BF16_BYTES = FORMATS["bf16"].packed_bits // 8
 
 
-@dataclass(frozen=True, kw_only=True)
-class Producer:
-    """A step that writes a tensor, and the block of numbers that one program has."""
-
-    title: str
-    rows: Extent
-    columns: Extent
-
-    def may_quantize(self, code: Reach) -> bool:
-        return code.earlier or code.lies_in(self.rows, self.columns)
-
-    def verdict(self, code: Reach) -> str:
-        if self.may_quantize(code):
-            return "yes"
-        is_long = self.columns is WHOLE and code.home is Home.TILE
-        return "reads twice" if is_long else "no"
+def out_of_rows(code: Reach) -> str:
+    """Can a step write the code whose programs have whole rows, such as RMSNorm?"""
+    if code.earlier or code.lies_in(1, WHOLE):
+        return "yes"
+    return "reads twice" if code.home is Home.TILE else "no"
 
 
-BY_ROWS = Producer(title="RMSNorm, by rows", rows=1, columns=WHOLE)
-BY_BLOCKS = Producer(title="SwiGLU or a matmul, by blocks", rows=SIDE, columns=SIDE)
+def out_of_blocks(code: Reach) -> str:
+    """Can a step write the code whose programs have a square block, such as SwiGLU or a matmul?"""
+    return "yes" if code.earlier or code.lies_in(SIDE, SIDE) else "no"
 
 
 class Strategy(Enum):
@@ -97,7 +86,7 @@ def _reads(copies: Sequence[Copy], shape: tuple[int, int], strategy: Strategy) -
             return every.reads(shape, MOST_ELEMENTS) - 1, 1
         case Strategy.BEFORE:
             # The step before knows its amax as it writes; where that does not suffice, a cast pass remains.
-            return 0, 0 if BY_BLOCKS.may_quantize(every) else 1
+            return 0, int(out_of_blocks(every) == "no")
 
 
 def least_us(bytes_: int, rates: PeakRates) -> float:
@@ -135,8 +124,8 @@ HEAD = (
     "recipe",
     "amax lives in",
     "reads of " + " / ".join(tensor.value for tensor in OPERANDS),
-    "x out of " + BY_ROWS.title,
-    "x out of " + BY_BLOCKS.title,
+    "x out of RMSNorm, by rows",
+    "x out of SwiGLU or a matmul, by blocks",
 )
 _NONE = "–"
 _MIB = 1 << 20
@@ -244,7 +233,7 @@ def _recipe_line(recipe: Recipe, layer: LayerShape) -> tuple[str, ...]:
     copies = [copy for tensor in OPERANDS for copy in recipe.quantized_copies(tensor)]
     homes = dict.fromkeys(reach(copy.operand).home.value for copy in copies)
     of_x = recipe.quantized_copies(LayerTensor.X)
-    verdicts = [step.verdict(together(of_x)) if of_x else _NONE for step in (BY_ROWS, BY_BLOCKS)]
+    verdicts = [step(together(of_x)) if of_x else _NONE for step in (out_of_rows, out_of_blocks)]
     reads = " / ".join(str(reads_of(recipe, tensor, layer) or _NONE) for tensor in OPERANDS)
     return recipe.title, ", ".join(homes) or _NONE, reads, *verdicts
 

@@ -31,10 +31,6 @@ def _layer(settings: Settings) -> LayerShape:
     return layer_of(str(settings[TOKENS.key]))
 
 
-def reads(settings: Settings) -> int:
-    return reads_of(recipe_in(settings), LayerTensor(settings[TENSOR.key]), _layer(settings))
-
-
 def _ways(settings: Settings) -> list[LayerRow]:
     job = job_of(recipe_in(settings).name, str(settings[BLOCK.key]), str(settings[TOKENS.key]))
     return next(filter(None, (rows.timelines(gpu, job) for gpu in rows.recorded().rows)), [])
@@ -78,7 +74,9 @@ def _matmuls(settings: Settings) -> float:
 
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
-    "reads": reads,
+    "reads": lambda settings: reads_of(
+        recipe_in(settings), LayerTensor(settings[TENSOR.key]), _layer(settings)
+    ),
     "recorded": recorded,
     "lost": lost,
     "lost_in_matmuls": lost_in_matmuls,

@@ -12,7 +12,7 @@ from kernels.layer.timeline.row import Way
 from kernels.measure.jobs import LAYER
 from kernels.measure.peak_rates import PEAK_RATES, Limits
 from pages.fused import rows
-from pages.fused.amax import BY_BLOCKS, BY_ROWS, Strategy, layer_traffic, table_of_recipes, together
+from pages.fused.amax import Strategy, layer_traffic, out_of_blocks, out_of_rows, table_of_recipes, together
 from pages.fused.facts import CONTROLS, lost, lost_in_matmuls, recorded
 from pages.kit.lesson.facts import fact
 from tests.kernels.layer.timeline.steps import layer_row, record_rows
@@ -68,7 +68,7 @@ def test_a_delayed_scale_can_be_written_by_any_step_and_a_tensor_s_own_by_none()
     verdicts = {}
     for name in ("per_tensor_delayed", "per_tensor", "deepseek_v3", "rowwise"):
         copies = RECIPES[name].quantized_copies(OPERANDS[0])
-        verdicts[name] = [step.verdict(together(copies)) for step in (BY_ROWS, BY_BLOCKS)]
+        verdicts[name] = [step(together(copies)) for step in (out_of_rows, out_of_blocks)]
     assert verdicts == {
         "per_tensor_delayed": ["yes", "yes"],
         "per_tensor": ["no", "no"],
@@ -76,7 +76,7 @@ def test_a_delayed_scale_can_be_written_by_any_step_and_a_tensor_s_own_by_none()
         "rowwise": ["no", "no"],
     }
     along = reach(RECIPES["rowwise"].quantized_copies(OPERANDS[0])[0].operand)
-    assert (BY_ROWS.verdict(along), BY_BLOCKS.verdict(along)) == ("yes", "no")
+    assert (out_of_rows(along), out_of_blocks(along)) == ("yes", "no")
 
 
 def test_the_table_of_all_recipes_says_who_needs_a_second_read():
