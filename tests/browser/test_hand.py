@@ -22,7 +22,7 @@ HANDS = {
     "formats": (NUMBER.key, (-120, 0)),
     "rotations": (MAGNITUDE.key, (0, 60)),
     "why_fp8": (TOKENS.key, (-142, 0)),
-    "outliers?outliers_size=256x512": (FACTOR.key, (0, -20)),
+    "outliers?outliers_size=256x512": (FACTOR.key, (0, 20)),
     "accumulation": (STEP.key, (-105, 0)),
 }
 """By address: the control that the handle sets, and a way to pull it."""
