@@ -179,7 +179,7 @@ MATMUL_FIELDS = (
 ONE_TILE = to_plain(RECIPES["per_tensor"])["fprop"]["a"]
 FIELD_KEY = "_design_field"
 # Lists under the sketch; the further ones stand under "More controls".
-_MAIN = 6
+_MAIN = 5
 
 
 def draw_editor(controls: Controls, draft: Draft) -> None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fp8core.experiments.designs import CELLS, result_errors
 from fp8core.linear import MATMULS
 from fp8core.recipes import Recipe
-from fp8core.recipes.plain import ALL, Plain
+from fp8core.recipes.plain import ALL, SCALES, Plain
 from fp8core.tiles import WHOLE, Extent
-from pages.design.charts.cells import CHOOSE, Cell, cells_chart, number_of, tile_of
+from pages.design.charts.cells import CHOOSE, STRIP, Cell, cells_chart, number_of, tile_of
 from pages.design.derived import Answer, Facts, Verdict, facts
 from pages.design.draft import CELL, CELL_KEYS, INPUT, Draft, cell_key, draft_of
 from pages.design.recipe import put
@@ -33,12 +34,21 @@ def draw_cells(controls: Controls, draft: Draft, place: Place) -> None:
     key = controls.value(CELL)
     matmul, side = CELL_KEYS[key]
 
+    def change(value: Any, *path: str) -> None:
+        put(controls, draft.with_value((matmul, side.value.lower(), *path), value))
+
     def pull(number: float) -> None:
         tile = {
             name: ALL if extent is WHOLE else extent
             for name, extent in zip(("mn", "k"), tile_of(number), strict=True)
         }
-        put(controls, draft.with_value((matmul, side.value.lower(), "tile"), tile))
+        change(tile, "tile")
+
+    def click(mark: Mapping[str, Any]) -> None:
+        if mark["cell"] in SCALES:
+            change(mark["cell"], "scale", "format")
+        else:
+            controls.preset(**{CELL.key: mark["cell"]})
 
     own = next(cell for cell in cells(draft, key) if cell.is_chosen)
     sketch = place.container(key="slid_design_cells", gap=None)
@@ -47,7 +57,7 @@ def draw_cells(controls: Controls, draft: Draft, place: Place) -> None:
         place=sketch,
         key="design_cells",
         parameter=CHOOSE,
-        on_click=lambda mark: controls.preset(**{CELL.key: mark["cell"]}),
+        on_click=click,
         alt="Six operands: "
         + "; ".join(f"{cell.title}: {', '.join(cell.words)}" for cell in cells(draft))
         + ". A click on one chooses it.",
@@ -55,6 +65,11 @@ def draw_cells(controls: Controls, draft: Draft, place: Place) -> None:
     with sketch:
         at = None if own.tile is None else number_of(own.tile)
         Hand(label="Tile of the chosen operand", way="both").mount("hand_design_cells", at=at, on_change=pull)
+        Hand(label="Format of its scale", rail=STRIP).mount(
+            "hand_design_scale",
+            at=None if own.scale is None else [*SCALES].index(own.scale),
+            on_change=lambda number: change([*SCALES][int(number)], "scale", "format"),
+        )
 
 
 def picture(draft: Draft, key: str, ink: Ink, *, is_flat: bool = False) -> Filled:
@@ -71,6 +86,7 @@ def cells(draft: Draft, key: str = "") -> list[Cell]:
             side=side,
             words=words(operand),
             tile=None if operand is None else tuple(map(_extent, operand["tile"].values())),
+            scale=None if operand is None else operand["scale"]["format"],
             is_chosen=cell_key(name, side) == key,
             has_outer=operand is not None and operand["scale"]["outer"] is not None,
         )

@@ -7,7 +7,8 @@ import pytest
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import from_text, to_json
 from fp8core.tiles import WHOLE, TileShape
-from pages.design.charts.cells import SHAPES
+from pages.design.charts.cells import SCALE_FORMATS, SHAPES
+from pages.design.draft import draft_of
 from tests.browser.handles import at_rest, center, click_mark, mouse
 from tests.browser.looks import in_the_end, listening, settled, unfold
 
@@ -61,6 +62,38 @@ def test_a_click_chooses_an_operand_and_the_handle_pulls_its_tile(server, open_p
     whole = TileShape(WHOLE, WHOLE)
     line = in_the_end(page, lambda: own(page), lambda now: from_text(now).dgrad.a.tile == whole)
     assert from_text(line).dgrad.a.tile == whole
+
+
+def test_the_format_of_a_scale_is_pulled_clicked_and_stepped_by_keys(server, open_page) -> None:
+    page = open_page(f"{server.url}/design?design_from=mxfp8&design_cell=wgrad_b")
+
+    hand, stops = page.get_by_role("slider", name="Format of its scale"), page.locator(".strip_marks path")
+
+    def becomes(name: str) -> None:
+        def now() -> str:
+            return draft_of(own(page), "mxfp8").data["wgrad"]["b"]["scale"]["format"]
+
+        assert in_the_end(page, now, lambda scale: scale == name) == name
+        in_the_end(page, lambda: hand.get_attribute("aria-valuetext"), lambda words: words.endswith(name))
+        settled(page)  # the lists come after the picture, and a key before that would tell their old values
+
+    (x, y), (x1, y1) = (
+        (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        for box in (hand.bounding_box(), stops.nth(SCALE_FORMATS.index("fp32")).bounding_box())
+    )
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x1, y1, steps=6)
+    page.mouse.up()
+    becomes("fp32")
+    assert from_text(own(page)).wgrad.b.tile == RECIPES["mxfp8"].wgrad.b.tile
+    click_mark(page, page.locator('path[aria-label*="Wgrad x: scales in e4m3"]'))
+    becomes("e4m3")
+    hand.press("ArrowLeft")
+    becomes("e8m0")
+    page.reload()
+    settled(page)
+    assert hand.get_attribute("aria-valuetext") == "Wgrad x: scales in e8m0"
 
 
 def test_a_list_writes_the_address_and_a_file_fills_the_page(server, open_page) -> None:

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import altair as alt
 
 from fp8core.linear import MATMULS, Matmul, Side
+from fp8core.recipes import RECIPES
+from fp8core.recipes.plain import SCALES
 from fp8core.tiles import WHOLE, Extent
-from pages.kit.charts.hand import rail
+from pages.kit.charts.hand import RAIL, rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import (
@@ -25,7 +27,7 @@ from pages.kit.charts.words import tile as tile_words
 
 # True if a matmul can apply its scales; the way or the reason in a few words, and in fewer.
 Verdict = tuple[bool, str, str]
-CELLS, CHOOSE, STOPS = "cells", "choose", "stops"
+CELLS, CHOOSE, STOPS, STRIP = "cells", "choose", "stops", "strip"
 # Tiles, in the matmul's dims, that the handle takes.
 SHAPES: tuple[tuple[Extent, Extent], ...] = (
     *((1, k) for k in (16, 32, 64, 128)),
@@ -33,21 +35,32 @@ SHAPES: tuple[tuple[Extent, Extent], ...] = (
     (128, 128),
     (WHOLE, WHOLE),
 )
+# The scales' formats of published recipes: those that the second handle takes.
+SCALE_FORMATS = tuple(
+    dict.fromkeys(
+        operand.scale_rule.format.name
+        for recipe in RECIPES.values()
+        for matmul in MATMULS.values()
+        for operand in recipe.spec(matmul).quantized
+    )
+)
 _RADIX = 1 << 20
 WIDTH, HEIGHT, FLAT = 780, 434, 345
 COLUMN, LEFT, WIDE, HEAD = 260, 26, 206, 26
+_AROUND = {"stroke": "transparent", "strokeWidth": 16}  # a click a little beside a point counts, too
 _BOLD = {"fontWeight": "bold", "fontSize": 13}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One operand; its `tile`, in the matmul's dims, is None for bf16."""
+    """One operand. `tile`, in the matmul's dims, and the format `scale` are None for bf16."""
 
     key: str
     matmul: Matmul
     side: Side
     words: tuple[str, str, str]
     tile: tuple[Extent, Extent] | None
+    scale: str | None
     is_chosen: bool
     has_outer: bool
 
@@ -78,9 +91,9 @@ def cells_chart(
     """Matmuls side by side, A above B, and below them the verdicts."""
     height = FLAT if is_flat else HEIGHT
     row, columns = (height - HEAD - 24) / 2, list(MATMULS.values())
-    tall = row - 60  # two lines of words follow the tiles
+    tall = row - 84  # two lines of words follow the tiles, three where the strip of formats is one
     words = [_verdict(at, verdict, height, ink) for at, verdict in enumerate(verdicts)]
-    tiles, boxes, lines, stops = [], [], [], []
+    tiles, boxes, lines, stops, strip = [], [], [], [], []
     for cell in cells:
         left = COLUMN * columns.index(cell.matmul) + LEFT
         top = HEAD + row * (cell.side is Side.B) + 16
@@ -90,7 +103,12 @@ def cells_chart(
         words += _words(cell, left, top, tall, ink)
         if cell.is_chosen and cell.tile:
             stops = _stops(cell, left, top, tall)
-    datasets = {TILES: tiles, CELLS: boxes, LINES: lines, WORDS: words, STOPS: stops}
+            strip = _strip(cell, left, top + tall + 39)
+            words += [
+                word(stop["x0"] + 16, stop["y0"], stop["cell"], ink.text, narrow="", fontSize=13)
+                for stop in strip
+            ]
+    datasets = {TILES: tiles, CELLS: boxes, LINES: lines, WORDS: words, STOPS: stops, STRIP: strip}
     return _sketch(height, ink).filled({name: by_column(rows) for name, rows in datasets.items()})
 
 
@@ -120,8 +138,16 @@ def _sketch(height: float, ink: Ink) -> alt.LayerChart:
         .encode(x="x0:Q", x2="x1:Q", y="y0:Q", y2="y1:Q", tooltip=alt.Tooltip("title:N", title="change"))
         .add_params(choose)
     )
-    hand = rail(alt.Chart(alt.NamedData(STOPS)), alt.X("x0:Q"), alt.Y("y0:Q"))
-    return picture(WIDTH, height, tiles, boxes, line_layer(), word_layer(), clicks, hand)
+    strip = (
+        alt.Chart(alt.NamedData(STRIP))
+        .mark_point(filled=True, size=60, opacity=1, color=ink.mid, cursor="pointer", **_AROUND)
+        .encode(x="x0:Q", y="y0:Q", tooltip=alt.Tooltip("words:N", title="change"))
+    )
+    hands = (
+        rail(alt.Chart(alt.NamedData(data)), alt.X("x0:Q"), alt.Y("y0:Q"), name)
+        for data, name in ((STOPS, RAIL), (STRIP, STRIP))
+    )
+    return picture(WIDTH, height, tiles, boxes, line_layer(), word_layer(), clicks, strip, *hands)
 
 
 def _cut(cell: Cell, tile: tuple[Extent, Extent] | None) -> tuple[int, int]:
@@ -142,6 +168,20 @@ def _stops(cell: Cell, left: float, top: float, tall: float) -> list[Row]:
         for tile in dict.fromkeys((*SHAPES, cell.tile))
         for down, across in [_cut(cell, tile)]
         for words in [tile_words(*tile, ("all", "K"))]
+    ]
+
+
+def _strip(cell: Cell, left: float, y: float) -> list[Row]:
+    formats = dict.fromkeys((*SCALE_FORMATS, cell.scale))
+    return [
+        {
+            "x0": left + 11 + WIDE / len(formats) * number,
+            "y0": y,
+            "at": [*SCALES].index(name),
+            "cell": name,
+            "words": f"{cell.title}: scales in {name}",
+        }
+        for number, name in enumerate(formats)
     ]
 
 
@@ -191,10 +231,12 @@ def _k_arrow(side: Side, left: float, top: float, tall: float, ink: Ink) -> list
 def _words(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[Row]:
     first, scale, unusual = cell.words
     y, symbol = top + tall + 17, f"{cell.side.value} = {cell.matmul.symbol(cell.side)}"
-    more = ", ".join(filter(None, (scale, unusual)))
+    more, below = ", ".join(filter(None, (scale, unusual))), 16
+    if cell.is_chosen and cell.tile:
+        more, below = more.removeprefix(f"{cell.scale} "), 44
     words = [
         word(left, y, f"{symbol}, {first}", ink.text, narrow=first, **_BOLD),
-        word(left, y + 16, more, ink.soft, narrow=scale, fontSize=13),
+        word(left, y + below, more, ink.soft, narrow=scale, fontSize=13),
     ]
     if cell.side is Side.A:
         k = f"K = {cell.matmul.k.value}"

@@ -6,11 +6,14 @@ import pytest
 
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
+from fp8core.recipes.plain import SCALES
 from pages.design import error
 from pages.design.charts.cells import (
     CELLS,
+    SCALE_FORMATS,
     SHAPES,
     STOPS,
+    STRIP,
     TILES,
     number_of,
     parts,
@@ -65,6 +68,17 @@ def test_the_handle_stands_at_the_corner_of_the_first_tile_of_the_chosen_operand
     square = dataset(picture(draft_of("", "mxfp8_square"), "fprop_b", LIGHT), STOPS)["at"]
     assert [tile_of(at) for at in square] == [*SHAPES, (32, 32)], "the operand's own tile is one of them"
     assert not rows(picture(draft_of("", "rowwise_hp_wgrad"), "wgrad_a", LIGHT), STOPS)
+
+
+def test_the_strip_offers_the_formats_of_scales_and_the_operands_own() -> None:
+    assert SCALE_FORMATS == ("fp32", "e8m0", "e4m3")
+    draft = draft_of("", "mxfp8")
+    stops = rows(picture(draft, "fprop_a", LIGHT), STRIP)
+    assert [stop["cell"] for stop in stops] == list(SCALE_FORMATS)
+    assert [list(SCALES)[stop["at"]] for stop in stops] == list(SCALE_FORMATS)
+    other = draft_of(draft.with_value(("fprop", "a", "scale", "format"), "bf16"), "mxfp8")
+    assert [stop["cell"] for stop in rows(picture(other, "fprop_a", LIGHT), STRIP)][-1] == "bf16"
+    assert not rows(picture(draft_of("", "rowwise_hp_wgrad"), "wgrad_a", LIGHT), STRIP)
 
 
 def test_an_operand_in_words_says_what_is_unusual() -> None:
