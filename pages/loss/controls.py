@@ -5,7 +5,7 @@ from kernels.train.job import SIZES
 from kernels.train.variants import VARIANTS, Shows
 from pages.kit.recipes import RECIPE_CONTROLS
 from pages.kit.shared_controls import SEED
-from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Several, Toggle
+from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Several, Text, Toggle
 
 MOST = 6  # recipes in one picture
 HELD_OUT, TRAINING, LAYERS, ENDS = "held_out", "training", "layers", "ends"
@@ -92,8 +92,16 @@ DELTA = Number(
     step=0.02,
     style=NumberStyle.SLIDER,
 )
+OPEN_RUN = Text(
+    key="loss_run",
+    label="Open a run, or all of a recipe",
+    longest=40,
+    default="",
+    placeholder="recipe.seed, such as nvfp4.2",
+    help="A click on the end of a line sets it.",
+)
 
 ALL_CONTROLS = (
     *(SHOW, SIZE, COMPARED, LOSS, *RECIPE_CONTROLS, SEED, PLAIN, LAST_BF16, HEAD),
-    *(INSIDE, METRIC, WHEN, CHANGE, DELTA),
+    *(INSIDE, METRIC, WHEN, CHANGE, DELTA, OPEN_RUN),
 )

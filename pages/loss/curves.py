@@ -1,9 +1,10 @@
 """Section "Curves": losses over the band of bf16's seeds, tensors of each layer, or the ends of runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from itertools import groupby
 from statistics import fmean
+from typing import Any
 
 from fp8core.experiments import run_spread
 from fp8core.experiments.run_spread import POWER, SURE, runs_needed
@@ -12,7 +13,7 @@ from fp8core.recipes import RECIPES
 from kernels.train.job import BF16
 from kernels.train.row import CopyStatistics, Statistics
 from kernels.train.variants import VARIANTS
-from pages.kit.chart import draw_chart, page_ink, room
+from pages.kit.chart import draw_chart, draw_clickable, page_ink, room
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
@@ -20,7 +21,7 @@ from pages.kit.tables import arrow_table, draw_rows, markdown_table
 from pages.kit.view import draw_notice, here, stage
 from pages.kit.widgets import Place
 from pages.loss import gaps
-from pages.loss.charts.curves import Label, Line, curves_chart, layers_chart
+from pages.loss.charts.curves import OPEN, Label, Line, curves_chart, layers_chart
 from pages.loss.charts.gaps import ends_chart
 from pages.loss.controls import (
     COMPARED,
@@ -32,9 +33,11 @@ from pages.loss.controls import (
     LAYERS,
     LOSS,
     METRIC,
+    OPEN_RUN,
     PRODUCTS,
     WHEN,
 )
+from pages.loss.dialog import draw_dialog, name_of
 from pages.loss.gaps import FEWEST, Final, finals, interval, percent
 from pages.loss.runs import FEW, NOTHING, Group, Key, Run, group_here, key_of, literature
 
@@ -67,16 +70,22 @@ def show(controls: Controls) -> None:
     elif loss == ENDS:
         _draw_ends(controls, group, recipes)
     else:
-        _draw_curves(group, loss, recipes)
+        _draw_curves(controls, group, loss, recipes)
+        draw_dialog(controls, group)
 
 
-def _draw_curves(group: Group, loss: str, recipes: Sequence[str]) -> None:
+def _draw_curves(controls: Controls, group: Group, loss: str, recipes: Sequence[str]) -> None:
     know = here().know
     keys: list[Key] = [(name, False, False) for name in recipes if name in group.recipes]
     last = finals(group, keys)
     failures = [run for key in keys for run in group.of(key) if run.row.failure]
     draw_notice(band_notice(last, gaps.ends_of_band(group), failures))
-    draw_kinds(keys, last, group, loss, key="loss_curves")
+
+    def open_run(mark: Mapping[str, Any]) -> None:
+        if opens := mark.get("opens"):
+            controls.preset(**{OPEN_RUN.key: opens})
+
+    draw_kinds(keys, last, group, loss, key="loss_curves", on_open=open_run)
     know.markdown(loss_rule(loss))
     if missing := [name for name in recipes if name not in group.recipes]:
         titles = ", ".join(COMPARED.options[name] for name in missing)
@@ -103,17 +112,30 @@ def band_notice(last: Sequence[Final], edges: tuple[float, float], failures: Seq
     return " ".join(sentences)
 
 
-def draw_kinds(keys: Sequence[Key], last: Sequence[Final], group: Group, loss: str, *, key: str) -> None:
-    """Draw all runs of these kinds, and the means of those that end outside the band."""
+def draw_kinds(
+    keys: Sequence[Key],
+    last: Sequence[Final],
+    group: Group,
+    loss: str,
+    *,
+    key: str,
+    on_open: Callable[[Mapping[str, Any]], None] | None = None,
+) -> None:
+    """Draw all runs of these kinds, and the means of those that end outside the band.
+
+    `on_open` gets the mark of an end that is clicked.
+    """
     quiet = {one.key for one in last if not one.outside}
     lines = [
-        gaps.line(run, group, loss, recipe=kind[0], is_quiet=kind in quiet)
+        gaps.line(
+            run, group, loss, recipe=kind[0], is_quiet=kind in quiet, opens=name_of(run) * bool(on_open)
+        )
         for kind in keys
         for run in group.of(kind)
     ]
     means = [gaps.mean_line(list(each)) for _, each in groupby(lines, key=lambda one: one.recipe)]
     loud = [one for one in means if not one.is_quiet and one.steps]
-    draw_lines([*lines, *loud], group, loss, labels(last, loud), key=key)
+    draw_lines([*lines, *loud], group, loss, labels(last, loud), key=key, on_open=on_open)
 
 
 def labels(last: Sequence[Final], means: Sequence[Line]) -> list[Label]:
@@ -143,6 +165,7 @@ def draw_lines(
     *,
     key: str,
     place: Place | None = None,
+    on_open: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> None:
     around = gaps.band(group, loss)
     spec = curves_chart(lines, around, gaps.reach(lines, around), room(), page_ink(), labels=labels)
@@ -153,7 +176,10 @@ def draw_lines(
         if one.steps
     )
     alt = f"Loss above the mean of bf16 over the steps. bf16's seeds end within ±{widest:.2f}%. {runs}"
-    draw_chart(spec, key=key, place=place, alt=alt, is_rigid=True)
+    if on_open and any(one.opens for one in lines):
+        draw_clickable(spec, key=key, parameter=OPEN, on_click=on_open, alt=alt, place=place)
+    else:
+        draw_chart(spec, key=key, place=place, alt=alt, is_rigid=True)
 
 
 def loss_rule(loss: str) -> str:

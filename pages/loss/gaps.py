@@ -56,7 +56,15 @@ def band(group: Group, loss: str) -> Band:
     )
 
 
-def line(run: Run, group: Group | None, loss: str, *, recipe: str = "", is_quiet: bool = False) -> Line:
+def line(
+    run: Run,
+    group: Group | None,
+    loss: str,
+    *,
+    recipe: str = "",
+    is_quiet: bool = False,
+    opens: str = "",
+) -> Line:
     """A run above bf16: above the runs' mean on held-out files, above the same seed's run on batches.
 
     Without a group, the losses themselves.
@@ -74,6 +82,7 @@ def line(run: Run, group: Group | None, loss: str, *, recipe: str = "", is_quiet
         failure=run.row.failure,
         is_here=run.is_here,
         is_quiet=is_quiet,
+        opens=opens,
     )
 
 
@@ -86,6 +95,7 @@ def mean_line(lines: Sequence[Line]) -> Line:
         failure="",
         is_here=False,
         is_mean=True,
+        opens=lines[0].opens.split(".")[0],
     )
 
 

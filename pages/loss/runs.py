@@ -91,8 +91,7 @@ class Group:
         seconds = f", {row.steps * row.step_ms / 1e3:.0f} s of steps" if row.step_ms else ""
         return (
             f"Recorded on {plain(machine)}: {row.steps:,} steps of "
-            f"{row.job.size_data.bytes_per_step:,} bytes{seconds}, learning rate up to "
-            f"{row.job.size_data.rate:g}; sources of {plain(row.text.name)} "
+            f"{row.job.size_data.bytes_per_step:,} bytes{seconds}; sources of {plain(row.text.name)} "
             f"{plain(row.text.version)}, {row.text.held_out_files} whole files held out."
         )
 

@@ -18,6 +18,9 @@ from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Columns, Filled, by_column, number, several, template, text
 
 POINTS, BAND, ENDS, LABELS = "points", "band", "ends", "labels"
+# Selections: a clicked end, and the end under the mouse.
+OPEN, NEAR = "opened", "near"
+OPENERS = "openers"
 CHANGED = "changed"  # in the place of a recipe: a run with a change
 RELATIVE = "loss above the mean of bf16, %"
 HERE, RECORDED = "this session", "recorded"
@@ -29,7 +32,10 @@ _BLOCK, _LINE = 46.0, 22.0
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A run, or a mean of runs: percent above bf16 at each step."""
+    """A run, or a mean of runs: percent above bf16 at each step.
+
+    `opens` is the name of the run that a click on its end opens.
+    """
 
     name: str
     seed: int
@@ -40,6 +46,7 @@ class Line:
     is_here: bool = False
     is_quiet: bool = False
     is_mean: bool = False
+    opens: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +86,7 @@ def curves_chart(
     """
     last = max([steps, *band.steps, *(step for line in lines for step in line.steps[-1:])])
     runs = [(line, _run(line, ink)) for line in lines]
-    return _runs(axis == RELATIVE, ink).filled(
+    return _runs(axis == RELATIVE, any(line.opens for line in lines), ink).filled(
         {
             POINTS: by_column(
                 [
@@ -127,6 +134,7 @@ def _end(line: Line, reach: tuple[float, float]) -> dict[str, object]:
         "percent": line.percent[-1],
         "drawn": min(max(line.percent[-1], low), high),
         "failure": line.failure or "none",
+        "opens": line.opens,
     }
 
 
@@ -146,7 +154,7 @@ def _labels(labels: Sequence[Label], reach: tuple[float, float], tall: float) ->
 
 
 @template
-def _runs(is_relative: bool, ink: Ink) -> alt.LayerChart:
+def _runs(is_relative: bool, is_open: bool, ink: Ink) -> alt.LayerChart:
     right = alt.ExprRef(text("right", "width - 250"))
     along = alt.Scale(domain=several("along", [0.0, 1.0]), range=[0, right], nice=False)
     steps = alt.Axis(tickMinStep=1, tickCount=7, grid=False, labelExpr="datum.index ? datum.label : 'step 0'")
@@ -187,9 +195,32 @@ def _runs(is_relative: bool, ink: Ink) -> alt.LayerChart:
         .mark_text(text="✕", dy=-14, fontSize=17, fontWeight="bold")
         .encode(tooltip=[*tooltip, alt.Tooltip("failure:N", title="why it ended")]),
         *_words(y("place"), ink),
+        *(_openers(ends, right, tooltip, ink) if is_open else ()),
         height=number("height", 400),
     )
     return dressed(chart, ink)
+
+
+def _openers(ends: alt.Chart, right: alt.ExprRef, tooltip: list[alt.Tooltip], ink: Ink) -> list[alt.Chart]:
+    """A place to click around each end, with a ring under the mouse, and a hint."""
+    near = alt.selection_point(name=NEAR, on="pointerover", clear="pointerout", empty=False, fields=["run"])
+    clicks = alt.selection_point(
+        name=OPEN, on="click", toggle="true", clear=False, empty=False, fields=["opens"]
+    )
+    hint = alt.Chart(alt.Data(values=[{"words": "click an end: its run"}]))
+    return [
+        hint.mark_text(align="right", fontSize=13, color=ink.soft, dx=-12).encode(
+            x=alt.value(right), y=alt.value(26), text="words:N"
+        ),
+        ends.properties(name=OPENERS)
+        .mark_circle(size=420, fillOpacity=0, strokeWidth=2, opacity=1, cursor="pointer")
+        .encode(
+            color=alt.value(ink.page),
+            stroke=alt.when(near).then(alt.value(ink.text)).otherwise(alt.value("transparent")),
+            tooltip=tooltip,
+        )
+        .add_params(clicks, near),
+    ]
 
 
 def _words(y: alt.Y, ink: Ink) -> list[alt.Chart]:

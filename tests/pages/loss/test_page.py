@@ -148,3 +148,17 @@ def test_where_runs_ended_is_in_percent_of_the_mean_of_bf16(recorded) -> None:
     nvfp4 = [ABOVE["nvfp4"] + SEEDS[seed] for seed in (0, 1)]
     assert ends[RECIPES["nvfp4"].title] == pytest.approx(nvfp4, abs=1e-6)
     assert (percent(-0.001), percent(-0.006)) == ("+0.00%", "−0.01%")
+
+
+def test_each_end_opens_its_run_and_that_of_a_mean_all_of_them(open_app, recorded) -> None:
+    ends = in_rows(sent_dataset(open_app(PAGE).get("vega_lite_chart")[0], "ends"))
+    runs = [one["opens"].split(".") for one in ends if one["seed"] != "mean"]
+    assert [seed for _, seed in runs] == [one["seed"] for one in ends if one["seed"] != "mean"]
+    assert {recipe for recipe, _ in runs} == set(ABOVE)
+    assert {one["opens"] for one in ends if one["seed"] == "mean"} == {"nvfp4", "mxfp4"}
+    one = texts(open_app(PAGE, loss_run="nvfp4.1"))
+    above = 100 * ((1 + (ABOVE["nvfp4"] + SEEDS[1]) / 100) / (1 + sum(SEEDS.values()) / len(SEEDS) / 100) - 1)
+    for cells in ("| seed | 1 |", f"**end, above the mean of bf16** | {percent(above)} |", "2026-11-23"):
+        assert cells in one
+    assert "| seed | 0 | 1 |" in texts(open_app(PAGE, loss_run="nvfp4"))
+    assert "| seed |" not in texts(open_app(PAGE, loss_run="nvfp4.9"))
