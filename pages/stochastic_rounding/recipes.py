@@ -1,5 +1,6 @@
 """Section "Through the recipes": a picture with a bright spot is a tensor, in four kinds of tiles."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from fp8core.linear import MATMULS, Side
 from fp8core.quantize import quantized_values
 from fp8core.recipes import RECIPES, Operand
 from pages.kit.chart import page_ink, room
-from pages.kit.charts.ink import LIGHT
+from pages.kit.charts.ink import LIGHT, Ink
 from pages.kit.charts.words import percent_text
 from pages.kit.controls import Controls
 from pages.kit.view import draw_notice, here
@@ -83,20 +84,31 @@ def quantized(tensor: NDArray[np.float32], is_spot: NDArray, operand: Operand) -
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def pictures(
-    digest: str, _light: Picture, pixel: tuple[int, int], times: int, elements: str
-) -> tuple[str, dict[str, Quantized]]:
-    """The address of a picture with a spot, and the picture out of each recipe; `digest` is its key."""
+def notice_and_panels(
+    digest: str, _light: Picture, pixel: tuple[int, int], times: int, elements: str, ink: Ink
+) -> tuple[str, list[Panel]]:
+    """The Notice, and a picture with a spot out of each recipe; `digest` is the picture's key."""
     tensor, is_spot = tensor_of(_light, pixel, times)
     by_recipe = {recipe: quantized(tensor, is_spot, operand_of(recipe, elements)) for recipe in TILES}
-    return image_address(to_bytes(tensor)), by_recipe
+    original = image_address(to_bytes(tensor))
+    return notice(by_recipe, times), [
+        Panel(
+            left=original,
+            right=image_address(to_bytes(one.light)),
+            title=TILES[recipe],
+            words=f"{percent_text(one.black, 2)} turned black",
+            others=f"{one.sqnr_db:.0f} dB",
+            lost=one.black > 0.005,
+            below=scale_map(one.scales, ink.ramp),
+            under="Its scales: dark is large" if ink is LIGHT else "Its scales: light is large",
+        )
+        for recipe, one in by_recipe.items()
+    ]
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def scale_map(scales: bytes, shape: tuple[int, int], ramp: tuple[str, ...]) -> str:
-    """The address of a picture of scales, float32: a step of the ramp is a power of two."""
-    values = np.frombuffer(scales, np.float32).reshape(shape)
-    powers = np.floor(np.log2(np.maximum(values, np.finfo(np.float32).tiny)))
+def scale_map(scales: NDArray[np.float32], ramp: Sequence[str]) -> str:
+    """The address of a picture of scales: a step of the ramp is a power of two."""
+    powers = np.floor(np.log2(np.maximum(scales, np.finfo(np.float32).tiny)))
     steps = np.clip(powers - powers.max() + len(ramp) - 1, 0, None).astype(int)
     colors = np.array([list(bytes.fromhex(color[1:])) for color in ramp], np.uint8)
     return image_address(colors[steps])
@@ -107,21 +119,8 @@ def show(controls: Controls) -> None:
     times, picture = controls.draw(SPOT), picture_here(controls)
     shape = picture.light.shape
     pixel = pixel_of(controls, shape)
-    original, by_recipe = pictures(picture.digest, picture.light, pixel, times, elements)
-    draw_notice(notice(by_recipe, times))
-    panels = [
-        Panel(
-            left=original,
-            right=image_address(to_bytes(one.light)),
-            title=TILES[recipe],
-            words=f"{percent_text(one.black, 2)} turned black",
-            others=f"{one.sqnr_db:.0f} dB",
-            lost=one.black > 0.005,
-            below=scale_map(one.scales.tobytes(), shape, page_ink().ramp),
-            under="Its scales: dark is large" if page_ink() is LIGHT else "Its scales: light is large",
-        )
-        for recipe, one in by_recipe.items()
-    ]
+    words, panels = notice_and_panels(picture.digest, picture.light, pixel, times, elements, page_ink())
+    draw_notice(words)
     draw_wipe(
         controls,
         panels,

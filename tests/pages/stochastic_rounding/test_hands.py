@@ -70,7 +70,7 @@ def test_smaller_tiles_lose_less_to_a_bright_spot():
 
 def test_a_map_of_scales_has_a_step_of_the_ramp_for_a_power_of_two():
     scales = np.array([[8.0, 4.0, 2.0**-20]], np.float32)
-    pixels = decoded(scale_map(scales.tobytes(), scales.shape, LIGHT.ramp))[0]
+    pixels = decoded(scale_map(scales, LIGHT.ramp))[0]
     assert [f"#{bytes(color).hex()}" for color in pixels] == [LIGHT.ramp[-1], LIGHT.ramp[-2], LIGHT.ramp[0]]
 
 
