@@ -276,7 +276,6 @@ def _draw_details(row: Row) -> None:
     own, torch = row.ours or Timing(median_us=1.0, runs=0), row.times.get(Peer.TORCH)
     later = "comes with the careful answer" if row.is_first else ""
     facts = {
-        "Kernel": row.kernel,
         "Torch's scaled op": (torch.op if torch else "") or later or "none was timed",
         "D": row.job.spec.out.name,
         "Bytes, at least": f"{row.bytes:,}, {number(row.gb_s)} GB/s",

@@ -254,17 +254,16 @@ def panel(*layers: alt.Chart, height: int, title: str | None = None, name: str =
     for unit in units:
         del unit["$schema"], unit["config"]
         if name:
-            mark = unit["mark"]
-            unit["mark"] = ({"type": mark} if isinstance(mark, str) else mark) | {"cursor": "ew-resize"}
+            unit["mark"] |= {"cursor": "ew-resize"}
     view = {"name": name, "view": {"cursor": "ew-resize"}} if name else {}
     return {"layer": units, "height": height} | view | ({"title": title} if title else {})
 
 
-def stack(panels: Sequence[Spec], ink: Ink, *params: Spec) -> Spec:
+def stack(panels: Sequence[Spec], ink: Ink, param: Spec) -> Spec:
     """Panels one below the other, their vertical axes inside."""
     bold = {"fontSize": 13, "fontWeight": "bold"}
     return {
-        "params": list(params),
+        "params": [param],
         "vconcat": list(panels),
         "spacing": 8,
         "resolve": {"scale": {"color": "independent"}},
