@@ -144,7 +144,7 @@ def show(controls: Controls) -> None:
     words.html(_becomes(current, page_ink()))
     _bits(controls, current, bits)
     _line(controls, current, picture)
-    _table(controls, current, st if projected() else picture)
+    _table(controls, current)
     view.know.markdown(
         "On the number line, every real in the blue bar becomes this code. A square bracket's end belongs to "
         "it, a round one's does not."
@@ -260,17 +260,17 @@ def _line(controls: Controls, current: Current, place: Place) -> None:
         )
 
 
-def _table(controls: Controls, current: Current, place: Place) -> None:
+def _table(controls: Controls, current: Current) -> None:
     bits = current.format.bits
     if bits > charts.LARGEST:
         here().know.markdown(
             f"{1 << bits:,} codes are too many for a table. Formats of up to {charts.LARGEST} bits have one."
         )
         return
-    place.header(f"All {1 << bits} codes")
+    st.header(f"All {1 << bits} codes")
     draw_clickable(
         charts.code_table(current.format, current.code, page_ink()),
-        place=place,
+        place=st.container(),
         key=f"formats_table_{current.format.name}",
         parameter=charts.PICK,
         on_click=lambda mark: _show_code(controls, current, int(mark["code"])),
