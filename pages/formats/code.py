@@ -13,7 +13,7 @@ import streamlit as st
 from fp8core.formats import FORMATS, Format
 from fp8core.formats.binades import finest_bits
 from fp8core.formats.float_format import FloatFormat
-from fp8core.formats.number_line import Outcome, interval, outcomes, step
+from fp8core.formats.number_line import Interval, Outcome, interval, outcomes, step
 from fp8core.formats.spelling import Kind, spell
 from fp8core.rounding import Overflow, Rounding
 from pages.formats.charts import code as charts
@@ -125,7 +125,7 @@ class Current:
 
 
 def show(controls: Controls) -> None:
-    view = here()
+    view, ink = here(), page_ink()
     name = controls.draw(FORMAT, view.control)
     # The picture of the next section replaces the inner container with all that is in it.
     picture = stage().container().container(key="formats_code", gap="small" if projected() else "large")
@@ -141,13 +141,25 @@ def show(controls: Controls) -> None:
     with words:
         current = current_code(controls, format_, rounding, overflow)
     draw_notice(notice(format_, current.code, current.typed, current.outcomes))
-    words.html(_becomes(current, page_ink()))
+    words.html(_becomes(current, ink))
     _bits(controls, current, bits)
-    _line(controls, current, picture)
+    center, sign = _center(current), -1 if current.value < 0 else 1
+    _line(controls, current, center, picture)
+    if format_.bits <= charts.LARGEST and not projected():
+        draw_clickable(
+            charts.strip_chart(format_, center, ink, sign),
+            place=picture,
+            key="formats_strip",
+            parameter=charts.TAKE,
+            on_click=lambda mark: _take(controls, format_, mark["code"]),
+            alt=f"All {'positive' if sign > 0 else 'negative'} numbers of {format_.name} on a logarithmic "
+            "axis, those above thick. A click on one takes it.",
+        )
     _table(controls, current)
+    around = interval(format_, current.code, rounding, overflow)
     view.know.markdown(
-        "On the number line, every real in the blue bar becomes this code. A square bracket's end belongs to "
-        "it, a round one's does not."
+        f"{reals(around, rounding)} On the number line they are the blue bar. A square bracket's end belongs "
+        "to it, a round one's does not."
     )
     view.know.markdown(facts(format_))
 
@@ -229,25 +241,20 @@ def _is_inside(current: Current, center: int) -> bool:
     return code in codes[1:-1] or (code in codes and step(format_, code, up=code == codes[-1]) is None)
 
 
-def _line(controls: Controls, current: Current, place: Place) -> None:
+def _line(controls: Controls, current: Current, center: int, place: Place) -> None:
     if math.isnan(current.value):
         place.info("NaN has no place on the number line.")
         return
     format_, code = current.format, current.code
     around = interval(format_, code, current.rounding, current.overflow)
-    rows = charts.line_rows(format_, code, around, current.typed, current.outcomes, _center(current))
-
-    def take(mark: Mapping[str, Any]) -> None:
-        value = float(format_.decode(int(mark["code"], 16)))
-        controls.preset(**{NUMBER.key: repr(value)})
-
+    rows = charts.line_rows(format_, code, around, current.typed, current.outcomes, center)
     chart = place.container(key="slid_formats_line", gap=None)
     draw_clickable(
         charts.line_chart(rows, page_ink()),
         place=chart,
         key="formats_line",
         parameter=charts.TAKE,
-        on_click=take,
+        on_click=lambda mark: _take(controls, format_, mark["code"]),
         alt=f"The number line around {number(current.value)} with its neighbors in {format_.name}"
         + (f"; the number {number(current.typed)} is marked" if current.typed is not None else "")
         + ". A click on a neighbor takes it.",
@@ -258,6 +265,10 @@ def _line(controls: Controls, current: Current, place: Place) -> None:
             at=current.value if current.typed is None else current.typed,
             on_change=lambda at: controls.preset(**{NUMBER.key: repr(float(at))}),
         )
+
+
+def _take(controls: Controls, format_: Format, code: str) -> None:
+    controls.preset(**{NUMBER.key: repr(float(format_.decode(int(code, 16))))})
 
 
 def _table(controls: Controls, current: Current) -> None:
@@ -334,6 +345,19 @@ def _stochastic(format_: Format, typed: float, outcomes: tuple[Outcome, ...]) ->
     mean = sum(p * v for v, p in chances.items())
     tail = f": on average {number(mean, 6)}" if math.isfinite(mean) else ""
     return f"**{number(typed)} becomes {words}**{tail}."
+
+
+def reals(interval: Interval | None, rounding: Rounding) -> str:
+    if interval is None:
+        return "No stretch of the number line rounds to this code."
+    verb = "may become" if rounding is Rounding.STOCHASTIC else "becomes"
+    low, high = number(interval.low, 17), number(interval.high, 17)
+    if interval.low_closed == interval.high_closed:
+        ends = "both ends included" if interval.low_closed else "both ends excluded"
+    else:
+        first, second = (low, high) if interval.low_closed else (high, low)
+        ends = f"{first} included, {second} not"
+    return f"Every real from {low} to {high} {verb} this code ({ends})."
 
 
 def facts(format_: Format) -> str:

@@ -63,11 +63,22 @@ def test_the_number_snaps_to_the_code_that_the_reference_gives_and_the_line_move
     assert float(handle.get_attribute("aria-valuetext")) >= 0.375
 
 
-def test_a_click_on_a_neighbor_takes_that_number(server, open_page):
+def test_a_click_on_a_neighbor_or_on_the_strip_takes_that_number(server, open_page):
     page = open_page(server.url + "/formats")
-    chart(page, 1)
-    page.mouse.click(*center(page, page.locator('[aria-label*="take: 0.34375"]').first))
-    page.wait_for_url(re.compile(r"number=0.34375$"))
+    chart(page, 2)
+    for number in ("0.34375", "448"):
+        box = page.locator(f'[aria-label*="take: {number}"]').first.bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_url(re.compile(rf"number={number}(\.0)?$"))
+        settled(page)
+
+
+def test_a_finger_beside_a_tick_of_the_strip_takes_the_nearest_number(server, open_page):
+    page = open_page(server.url + "/formats?code_format=e2m1", width=390, height=844, touch=True)
+    ticks = {one: page.locator(f'[aria-label*="take: {one}"]').last.bounding_box() for one in ("3", "4")}
+    near, far = (box["x"] + box["width"] / 2 for box in ticks.values())
+    page.touchscreen.tap(near + 0.4 * (far - near), ticks["3"]["y"] + 15)
+    page.wait_for_url(re.compile(r"number=3(\.0)?$"))
 
 
 def test_a_slider_moves_the_bars_first_and_the_address_later(server, open_page):

@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 
 import altair as alt
+import numpy as np
 
 from fp8core.formats import Format
 from fp8core.formats.float_format import FloatFormat
@@ -17,11 +18,11 @@ from fp8core.formats.spelling import Kind, Spelling, kind_of
 from pages.formats.charts.words import MONOSPACE, ROLES, glance, hexadecimal, number
 from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.legible import SMALLEST
+from pages.kit.charts.legible import NARROW, SMALLEST
 from pages.kit.charts.template import Filled, arrow, by_column, several, template
 from pages.kit.charts.template import number as number_hole
 from pages.kit.charts.template import text as text_hole
-from pages.kit.charts.words import power_of_two
+from pages.kit.charts.words import power_labels, power_of_two
 
 Row = dict[str, object]
 
@@ -148,8 +149,10 @@ def _bits(ink: Ink) -> alt.LayerChart:
     )
 
 
-def _clicks(name: str, field: str) -> alt.Parameter:
-    return alt.selection_point(name=name, on="click", toggle="true", clear=False, empty=False, fields=[field])
+def _clicks(name: str, field: str, is_nearest: bool = False) -> alt.Parameter:
+    return alt.selection_point(
+        name=name, on="click", toggle="true", clear=False, empty=False, fields=[field], nearest=is_nearest
+    )
 
 
 NUMBER_LINE = "line"
@@ -303,6 +306,75 @@ def _line(ink: Ink) -> alt.LayerChart:
         .configure_view(stroke=None)
         .configure_axis(grid=False)
     )
+
+
+TICKS, LESS = "ticks", "less"
+TOP, BOTTOM = 24, 66
+
+
+def _sizes(format_: Format, sign: int) -> set[float]:
+    return {sign * value for value in format_.values.tolist() if 0 < sign * value < math.inf}
+
+
+@lru_cache(maxsize=64)
+def _ticks(format_: Format, sign: int) -> bytes:
+    sizes = sorted(_sizes(format_, sign))
+    values = sign * np.array(sizes)
+    codes = [hexadecimal(code, format_) for code in format_.encode(values).tolist()]
+    texts = list(map(number, values.tolist()))
+    return arrow({"log2": list(map(math.log2, sizes)), "text": texts, "code": codes})
+
+
+def strip_chart(format_: Format, code: int, ink: Ink, sign: int = 1) -> Filled:
+    """All numbers of one sign on a logarithmic axis; the neighbors of `code` are thick."""
+    low, high = math.log2(format_.min_subnormal), math.log2(format_.max)
+    edge = max((high - low) * 0.02, 0.1)
+    values = [sign * float(format_.decode(one)) for one in neighbors(format_, code)]
+    logs = [math.log2(value) for value in values if 0 < value < math.inf]
+    is_above = (
+        f"{min(logs) - edge / 9} < datum.log2 && datum.log2 < {max(logs) + edge / 9}" if logs else "false"
+    )
+    normal = math.log2(format_.min_normal) if isinstance(format_, FloatFormat) else low
+    return _strip(ink).filled(
+        {TICKS: _ticks(format_, sign), LESS: {"x0": [low], "x1": [max(normal, low)]}},
+        is_above=is_above,
+        across=[low - edge, high + edge],
+        title=f"All {len(_sizes(format_, sign))} {'positive' if sign > 0 else 'negative'} numbers of "
+        + format_.name
+        + ", by size" * (sign < 0),
+        less="fewer bits" if normal - low > 0.1 * (high - low) else "",
+    )
+
+
+@template
+def _strip(ink: Ink) -> alt.LayerChart:
+    scale = alt.Scale(domain=several("across", [0.0, 1.0]), nice=False, zero=False)
+    axis = alt.Axis(
+        labelExpr=power_labels("datum.value"), tickMinStep=1, tickCount=9, grid=False, domain=False
+    )
+    ticks, less = (alt.Chart(alt.NamedData(name)) for name in (TICKS, LESS))
+    between = {"y": alt.value(TOP), "y2": alt.value(BOTTOM)}
+    span = {"x": alt.X("x0:Q", scale=scale), "x2": "x1:Q"}
+    bits = less.mark_text(
+        align="left", baseline="bottom", fontSize=13, color=ink.soft, text=text_hole("less", "fewer bits")
+    )
+    title = alt.Chart(alt.Data(values=[{}])).mark_text(
+        align="right", baseline="bottom", fontSize=14, color=ink.text, text=text_hole("title", "numbers")
+    )
+    at = alt.X("log2:Q", scale=scale, axis=axis, title=None)
+    thick = alt.ExprRef(f"width < {NARROW} ? 1.8 : 3")
+    clicks = ticks.mark_rule(opacity=0).encode(x=at, tooltip=alt.Tooltip("text:N", title="take"), **between)
+    return alt.layer(
+        less.mark_rect(color=ink.sub, aria=False).encode(**span, **between),
+        ticks.mark_rule(color=ink.dot, strokeWidth=1.3, aria=False).encode(x=at, **between),
+        ticks.transform_filter(text_hole("is_above", "false"))
+        .mark_rule(color=ink.text, strokeWidth=thick, aria=False)
+        .encode(x=at, y=alt.value(TOP - 5), y2=alt.value(BOTTOM + 5)),
+        bits.encode(x=alt.X("x0:Q", scale=scale), y=alt.value(TOP - 7)),
+        title.encode(x=alt.value(alt.ExprRef("width")), y=alt.value(TOP - 7)),
+        clicks.add_params(_clicks(TAKE, "code", is_nearest=True)),  # ticks are too narrow for a finger
+        height=118,
+    ).configure_view(stroke=None)
 
 
 PICK, CODES, CURRENT = "pick", "codes", "current"

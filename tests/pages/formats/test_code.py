@@ -26,6 +26,7 @@ from pages.formats.code import (
     notice,
     probability,
     read_number,
+    reals,
 )
 from pages.formats.controls import OWN, TITLES
 from pages.kit.charts.ink import LIGHT
@@ -49,8 +50,10 @@ def words(at) -> str:
 
 def sentences(name: str, number: float, overflow: Overflow = Overflow.SATURATE) -> str:
     """The page's sentences on a number, by nearest even."""
-    format_ = FORMATS[name]
-    return notice(format_, int(format_.encode(number, Rounding.NEAREST_EVEN, overflow)), number, ())
+    format_, rounding = FORMATS[name], Rounding.NEAREST_EVEN
+    code = int(format_.encode(number, rounding, overflow))
+    around = interval(format_, code, rounding, overflow)
+    return f"{notice(format_, code, number, ())} {reals(around, rounding)}"
 
 
 def of_kind(rows: list[dict], kind: str, field: str) -> list:
@@ -65,8 +68,9 @@ def test_every_format_is_offered_once():
 def test_the_page_opens_on_a_number_that_eight_bits_cannot_say(open_app):
     at = open_app(PAGE)
     assert "0.3 becomes 0.3125" in words(at)
+    assert "from 0.296875 to 0.328125" in words(at)
     assert at.query_params == {}
-    assert len(at.get("vega_lite_chart")) == 3
+    assert len(at.get("vega_lite_chart")) == 4
     assert all(chart.proto.alt for chart in at.get("vega_lite_chart"))
 
 
@@ -179,6 +183,7 @@ def draw_all(format_: Format) -> None:
         code = both[0].code if both else int(format_.encode(number, rounding, overflow))
         around = interval(format_, code, rounding, overflow)
         assert notice(format_, code, number, both)
+        assert reals(around, rounding)
         assert charts.bit_rows(format_, spell(format_, code))
         if not math.isnan(float(format_.decode(code))):
             assert charts.line_rows(format_, code, around, number, both)
@@ -247,7 +252,6 @@ def test_the_line_places_neighbors_interval_and_number_to_scale():
     low, high = values[0], values[-1]
     assert of_kind(rows, "value", "x") == pytest.approx([(x - low) / (high - low) for x in values])
     assert of_kind(rows, "end", "words") == ["[", "]"], "1 has an even code: its ties come to it"
-    assert of_kind(rows, "end", "text") == ["0.96875", "1.0625"]
     assert of_kind(rows, "number", "x") == pytest.approx([(1.0625 - low) / (high - low)])
 
 
@@ -283,6 +287,17 @@ def test_the_table_has_every_code_once(name):
     spec = charts.code_table(SMALL[name], 1, LIGHT)
     assert dataset(spec, charts.CODES) == by_column(cells)
     assert dataset(spec, charts.CURRENT)["code"] == [1]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_strip_has_every_number_of_a_sign(sign):
+    for format_ in SMALL.values():
+        sizes = {sign * v for v in format_.values.tolist() if 0 < sign * v < math.inf}
+        if sizes:
+            ticks = dataset(charts.strip_chart(format_, 1, LIGHT, sign), charts.TICKS)
+            assert ticks["log2"] == sorted(map(math.log2, sizes))
+            codes = [int(code, 16) for code in ticks["code"]]
+            assert np.abs(format_.decode(np.array(codes))).tolist() == sorted(sizes)
 
 
 def test_facts_are_those_of_ml_dtypes():
