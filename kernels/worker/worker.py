@@ -58,6 +58,7 @@ _LONGEST_MESSAGE = 16 << 20
 _CHUNK = 1 << 16
 _LONGEST_STDERR_LINE = 4096
 _STDERR_LINES_KEPT = 60
+_LAST_WORDS_S = 0.5
 _CHARACTERS_SHOWN = 300
 _ERROR_LINE = re.compile(r"[\w.]*(Error|Exception)\b.*")
 
@@ -124,9 +125,12 @@ class WorkerProcess:
         except Empty:
             if not self.is_alive and self._reader.is_alive():
                 self._kill_group()
-            if self.is_frozen:
+            if not self.is_frozen:
+                return None
+            try:  # what it said before: the reader may be a moment behind
+                message = self._inbox.get(timeout=_LAST_WORDS_S)
+            except Empty:
                 raise Lost(_FROZEN) from None
-            return None
         if isinstance(message, Lost):
             raise message
         return message
