@@ -2,8 +2,8 @@
 
 A wait that ends too early, or a count reset too late, may show once in a thousand launches. Data left from
 the launch before hides it. So operands change from launch to launch, eager and in CUDA graphs, and each
-result is overwritten before the next. Every second GEMM has blocks that the chooser may choose for it, not
-the best: so each kernel runs on every shape that it is for. Importing this needs no torch.
+result is overwritten before the next. Every second GEMM has any blocks that the chooser has for it: so a
+kernel that is seldom the best is soaked, too. Importing this needs no torch.
 """
 
 from collections.abc import Callable

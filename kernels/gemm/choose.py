@@ -34,7 +34,7 @@ _DOUBT = 1.1
 """Factor on the time of a class that nobody measured: else the most underestimated of many would win."""
 _SHORT_K = 256
 """K up to which an order that writes D row by row is offered, too."""
-_MOST_SHARING, _LEAST_STEPS, _LEAST_SHARING, _MOST_EVENING = 16, 4, 16, 8
+_MOST_SHARING, _LEAST_STEPS, _LEAST_SHARING, _MOST_BALANCING = 16, 4, 16, 8
 """Most programs that share a block, fewest steps of each, fewest programs from which a quarter is offered;
 most splits of K of persistent programs that have several items each."""
 
@@ -108,7 +108,7 @@ def _orders(offer: Offer, mnk: Mnk, sms: int) -> list[tuple[int, int]]:
         sharing = (most // 4 if most >= _LEAST_SHARING else 0, most // 2, most)
         splits += [programs * offer.own_splits for programs in sharing if programs > 1]
     if offer.shared and blocks.persistent and count <= 2 * sms:
-        splits += _evening(count, sms, min(steps // _LEAST_STEPS, _MOST_EVENING))
+        splits += _balancing(count, sms, min(steps // _LEAST_STEPS, _MOST_BALANCING))
     if offer.own_splits > 1 and blocks.decoded == "ab":
         splits = [split for split in splits if own_splits(replace(blocks, split_k=split), k) > 1]
     groups = [*offer.groups]
@@ -119,7 +119,7 @@ def _orders(offer: Offer, mnk: Mnk, sms: int) -> list[tuple[int, int]]:
     return [(split, group) for split in splits for group in (groups if split == 1 else groups[:1])]
 
 
-def _evening(count: int, sms: int, most: int) -> Iterator[int]:
+def _balancing(count: int, sms: int, most: int) -> Iterator[int]:
     """Each split-K of more items than SMs that leaves fewer SMs idle than all smaller ones."""
     busiest = 0.0
     for split in range(1, most + 1):

@@ -47,7 +47,7 @@ _REGISTERS, _SHARED_BYTES, _OTHER_REGISTERS, _MOST_REGISTERS = 1 << 16, 228 << 1
 _SUM_BYTES, _WARP_ROWS, _SEAM = 4, SLAB // 4, 8.0
 _NO_PASS = (0.0, 16, 0, 0)
 _PARTS = 5.0
-"""Time of a part of a sum in a persistent program, in reads of it. Of 60 GEMMs (H200, 2026-11-29)."""
+"""Time of a part of a sum in a persistent program, in reads of it, fitted to 60 GEMMs (H200, 2026-11-29)."""
 _PAIR = 2
 """SMs that share a way to memory, a TPC."""
 

@@ -7,11 +7,13 @@ The workers here are a few lines of shell, which start in no time.
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from queue import SimpleQueue
 
 import pytest
 
 from kernels.worker.cluster.hosts import ENDED, HOW, FarWorker
 from kernels.worker.jobs import Failed, Ticket, Waiting
+from kernels.worker.messages import Began
 from kernels.worker.worker import Lost, WorkerProcess
 from tests.kernels.worker.conftest import LIMITS, Bench
 from tests.kernels.worker.shells import BEGIN, GOOD, HANG, READY, REFUSE, TAKE
@@ -157,3 +159,22 @@ def test_the_bridge_s_exit_code_tells_the_end_of_the_worker_from_that_of_its_hos
         worker.receive(5.0)
     worker.kill()
     assert (str(lost.value), lost.value.with_host) == (how, with_host)
+
+
+def test_a_worker_that_froze_is_heard_to_its_last_message(monkeypatch):
+    """The thread that reads its pipe may be a moment behind."""
+    worker = object.__new__(WorkerProcess)
+    worker._inbox = SimpleQueue()
+    said = [Began(1)]
+
+    def is_frozen(self: WorkerProcess) -> bool:
+        for message in said:
+            self._inbox.put(message)
+        return True
+
+    monkeypatch.setattr(WorkerProcess, "is_alive", True)
+    monkeypatch.setattr(WorkerProcess, "is_frozen", property(is_frozen))
+    assert worker.receive(0.0) == Began(1)
+    said.clear()
+    with pytest.raises(Lost, match="was frozen"):
+        worker.receive(0.0)
