@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.kit import address
 from pages.kit.charts.ink import INKS, Ink
-from pages.kit.charts.legible import BESIDE_ROOM, PROJECTED_ROOM, ROOM, in_room, legible
+from pages.kit.charts.legible import BESIDE_ROOM, PROJECTED_BESIDE_ROOM, PROJECTED_ROOM, ROOM, in_room, legible
 from pages.kit.charts.template import Filled
 from pages.kit.look.presenter import projected
 from pages.kit.view import stage
@@ -33,7 +33,9 @@ def room() -> int:
 def most() -> int:
     """Pixels of height for a chart whose views are fitted, with the words around it."""
     is_beside = "lesson" in address.frame_parameters()
-    return PROJECTED_ROOM if projected() else BESIDE_ROOM if is_beside else ROOM
+    if projected():
+        return PROJECTED_BESIDE_ROOM if is_beside else PROJECTED_ROOM
+    return BESIDE_ROOM if is_beside else ROOM
 
 
 def draw_chart(

@@ -253,7 +253,7 @@ def _steps(part: PartialSum, own: MatmulSpec) -> list[tuple[str, str, str]]:
         for side, scale in zip(Side, (part.a_scale, part.b_scale), strict=True)
         if own.operand(side)
     ]
-    products = (short(part.code_sum), f"sum of {len(part.k)} products of {factors}", "")
+    products = (short(part.code_sum), f"Σ of {len(part.k)} products of {factors}", "")
     return [products, *scales, (f"= {short(part.value)}", "", "k")]
 
 

@@ -48,6 +48,16 @@ def test_text_is_large_charts_fit_and_the_sidebar_waits_behind_its_arrow(server,
     assert zoom(page) == "1.5"
 
 
+def test_a_step_of_the_lesson_lies_beside_the_page_and_the_picture_is_whole(server, open_page):
+    address = f"{server.url}/scaling?lesson=scaling.2&present=true"
+    page = open_page(address, width=SCREEN[0], height=SCREEN[1])
+    page.locator(f"{CHART} svg text").first.wait_for()
+    panel, main = page.locator(SIDEBAR).bounding_box(), page.get_by_test_id("stMain").bounding_box()
+    assert panel["width"] > 0
+    assert panel["x"] + panel["width"] <= main["x"]
+    assert in_the_end(page, partial(lowest, page), lambda at: at <= SCREEN[1]) <= SCREEN[1]
+
+
 def test_a_page_that_is_embedded_in_a_narrow_column_is_not_enlarged_and_its_picture_has_room(
     server, open_page
 ):

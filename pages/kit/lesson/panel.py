@@ -25,7 +25,7 @@ _CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 # For a projector, the panel's smallest text, of 14 pixels, has 18
 _STYLE, _PROJECTED = (
     f"<style>:root {{ --lesson-zoom: {zoom}; --lesson-wide: {wide}; --lesson-page: {page}; }}\n{_CSS}</style>"
-    for zoom, wide, page in ((1, "400px", "28px 48px 24px"), (1.3, "420px", "24px 40px 16px"))
+    for zoom, wide, page in ((1, "400px", "28px 48px 24px"), (1.3, "420px", "24px 24px 16px"))
 )
 # The line below the step on a telephone
 _TO_THE_PICTURE = '<p class="lesson-line"><a href="#picture">↑ To the picture</a></p>'

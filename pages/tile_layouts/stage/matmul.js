@@ -312,7 +312,7 @@ export function stage(root, first, send) {
     write("figure1", left, y + big, soFar[turn][number - 1], "big");
     write("figure2", left + 150, y + big, `exact: ${exactWords}`, "soft");
     if (!p.isFlat) write("figure3", left, y + big + 2 * gap - 8, "This stretch", "soft");
-    const start = y + big + (p.isFlat ? 2 : 3) * gap - (p.isFlat ? 0 : 8), wide = 8 * Math.max(...steps[turn][number - 1].map(([value]) => value.length)) + 10;
+    const start = y + big + (p.isFlat ? 2 : 3) * gap - (p.isFlat ? 0 : 8), wide = 7 * Math.max(...steps[turn][number - 1].map(([value]) => value.length)) + 8;
     steps[turn][number - 1].forEach(([value, words, kind], i) => {
       write(`step${i}`, left, start + gap * i, value, `${kind} bold`);
       write(`stepw${i}`, left + wide, start + gap * i, words, "soft");
