@@ -206,7 +206,7 @@ def _notice(name: str, sweep: ScaleSweep, at: int, amax_db: float) -> str:
         hint = f"Press “amax scale”: the signal is {amax_db:.0f} dB above the error."
         if sweep.sqnr_db[sweep.best] - sweep.sqnr_db[at] < NEAR_DB:
             hint = "SQNR hardly shows it."
-        return f"Under this scale **{percent(zeros)} of the numbers become 0.** {hint}"
+        return f"**{percent(zeros)} of the numbers become 0.** {hint}"
     if overflow > 0:
         return (
             f"**{percent(overflow)} of the numbers saturate**: they are larger than {_largest(name)} scales."

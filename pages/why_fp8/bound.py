@@ -138,10 +138,10 @@ def notice(settings: Mapping[str, Value]) -> str:
     every, times = bounds_of(settings), gain(settings)
     limit = every[Rate.BF16].limit
     who = "memory is" if limit == MEMORY else f"the {limit} are"
-    start = f"With {count(layer_of(settings).tokens, 'token')}, {who} the limit."
+    start = f"With {count(layer_of(settings).tokens, 'token')}, {who} the limit"
     if times is None:
-        return f"{start} {card(settings[GPU.key]).name} has no fp8 tensor cores."
-    return f"{start} In fp8 this matmul is at most **{times:.1f} times as fast** as in bf16."
+        return f"{start}. {card(settings[GPU.key]).name} has no fp8 tensor cores."
+    return f"{start}: fp8 is at most **{times:.1f} times as fast** as bf16."
 
 
 def bounds_of(settings: Mapping[str, Value]) -> dict[Rate, Bound]:
