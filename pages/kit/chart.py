@@ -8,7 +8,14 @@ import streamlit as st
 
 from pages.kit import address
 from pages.kit.charts.ink import INKS, Ink
-from pages.kit.charts.legible import BESIDE_ROOM, PROJECTED_BESIDE_ROOM, PROJECTED_ROOM, ROOM, in_room, legible
+from pages.kit.charts.legible import (
+    BESIDE_ROOM,
+    PROJECTED_BESIDE_ROOM,
+    PROJECTED_ROOM,
+    ROOM,
+    in_room,
+    legible,
+)
 from pages.kit.charts.template import Filled
 from pages.kit.look.presenter import projected
 from pages.kit.view import stage

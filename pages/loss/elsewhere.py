@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
+import streamlit as st
+
 from fp8core.experiments.run_spread import SURE
 from fp8core.recipes import RECIPES
 from pages.kit.chart import draw_chart, page_ink, room
@@ -52,15 +54,10 @@ def show(controls: Controls) -> None:
         )
     else:
         stage().info(NOTHING)
-    know.markdown(table(ours))
+    st.markdown(table(ours))
     if group is not None:
-        against = (
-            "each against bf16's run of the same seed, since equal seeds help here (“Curves”, “Ends”)"
-            if any(one.paired for one in last)
-            else "against the mean of bf16's seeds"
-        )
-        rule = f"Ours: the mean of the runs, {against}, ± the half of its {SURE:.0%} interval."
-        know.caption(f"{rule} {group.origin}")
+        rule = "Ours, as in “Curves”: the mean of a recipe's runs above the mean of bf16's seeds"
+        know.caption(f"{rule}, ± the half of its {SURE:.0%} interval. {group.origin}")
     know.markdown(CAUTION)
 
 
@@ -71,11 +68,11 @@ def pairs(ours: Mapping[str, Final]) -> list[Pair]:
             recipe=name,
             published=one.gap_percent,
             is_bound=one.at_most,
-            percent=ours[name].closest.percent,
-            error=ours[name].closest.error,
+            percent=ours[name].gap.percent,
+            error=ours[name].gap.error,
             verdict=verdict.value,
             is_decided=verdict is not Verdict.UNDECIDED,
-            source=one.source,
+            source=f"{one.source.partition(',')[0]}, {one.date[:4]}",
         )
         for one in literature().published
         for name in one.recipes
@@ -89,7 +86,7 @@ def agreement(one: PublishedGap, ours: Final) -> Verdict:
     published = one.gap_percent
     if published is None:
         return Verdict.NO_FIGURE
-    own = ours.closest
+    own = ours.gap
     low, high = own.percent - own.error, own.percent + own.error
     if one.at_most and high <= published:
         return Verdict.BOUND
@@ -116,7 +113,7 @@ def table(ours: Mapping[str, Final]) -> str:
     rows = [
         (
             plain(RECIPES[name].title),
-            interval(ours[name].closest) if name in ours else "–",
+            interval(ours[name].gap) if name in ours else "–",
             one.gap_words,
             agreement(one, ours[name]).value if name in ours else "–",
             one.setup,

@@ -120,8 +120,8 @@ def reach(lines: Sequence[Line], around: Band) -> tuple[float, float]:
 class Final:
     """The end of a kind of run: its gap, and the row of one run.
 
-    `in_bf16` is the loss's change, in percent, with the same weights in bf16. `paired` is the gap to bf16's
-    equal seeds, if these help.
+    `gap` is to the mean of bf16's seeds: the one that pages name and draw. `in_bf16` is the loss's change, in
+    percent, with the same weights in bf16. `paired` is the gap to bf16's equal seeds, if these help.
     """
 
     key: Key
@@ -140,10 +140,6 @@ class Final:
         assert recipe is not None, "bf16 has no codes"
         operands = (one for spec in (recipe.fprop, recipe.dgrad, recipe.wgrad) for one in spec.quantized)
         return min(operand.format.bits for operand in operands)
-
-    @property
-    def closest(self) -> Gap:
-        return self.paired or self.gap
 
     @property
     def beyond(self) -> bool:

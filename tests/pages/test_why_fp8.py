@@ -39,8 +39,8 @@ def test_a_section_has_one_picture_and_one_notice(open_app, part):
 @pytest.mark.parametrize(
     ("part", "address", "words"),
     [
-        ("bound", {"why_tokens": "0"}, "With 1 token, memory is the limit."),
-        ("bound", {"why_tokens": "12"}, "With 4,096 tokens, the tensor cores are the limit."),
+        ("bound", {"why_tokens": "0"}, "With 1 token, memory is the limit: fp8 is at most"),
+        ("bound", {"why_tokens": "12"}, "With 4,096 tokens, the tensor cores are the limit: fp8 is at most"),
         ("bound", {"why_gpu": "a100_sxm_80_gb"}, "A100 SXM 80 GB has no fp8 tensor cores."),
         ("memory", {"why_moment": "inference"}, "In inference, with w and y all counted"),
     ],

@@ -121,7 +121,7 @@ def _halves(text: str) -> list[str]:
 # words keep their size: a view with a name beside each row stays high enough for the names.
 ROOM = 590  # pixels of a chart that fit below a page's question and its control on a laptop
 BESIDE_ROOM = 505  # the same beside a step of a lesson, on a screen of 720 pixels
-# Pixels of a chart, before its place is enlarged, that fit on a projector of 1280 by 720; beside a step it enlarges less
+# Pixels of a chart, before its place is enlarged, that fit on a projector of 1280 by 720; then beside a step
 PROJECTED_ROOM, PROJECTED_BESIDE_ROOM = 370, 420
 
 # Of its height, what a view keeps at least; the second one with names beside its rows

@@ -100,6 +100,7 @@ def published_chart(pairs: Sequence[Pair], room: float, ink: Ink) -> Filled:
     rows = {
         **columns([one.title for one in pairs], [mark_of(one.recipe) for one in pairs]),
         **by_column([vars(one) for one in pairs]),
+        "beside": [f"{one.source}: {one.verdict}" for one in pairs],
         "low": [one.percent - one.error for one in pairs],
         "high": [one.percent + one.error for one in pairs],
     }
@@ -115,14 +116,14 @@ def _published(ink: Ink) -> alt.LayerChart:
         type="symlog",
         constant=_LINEAR,
         domain=several("reach", [-1.0, 6.0]),
-        range=across(150, 12),
+        range=across(290, 12),
         nice=False,
     )
     axis = alt.Axis(values=_TICKS, format="+.3~g", domain=False, ticks=False)
     pairs, y = alt.Chart(alt.NamedData(PAIRS)), row_axis()
 
     def x(field: str) -> alt.X:
-        return alt.X(f"{field}:Q", title="loss above bf16, %", scale=scale, axis=axis)
+        return alt.X(f"{field}:Q", title="last loss above the mean of bf16, %", scale=scale, axis=axis)
 
     tooltip = [
         alt.Tooltip("name:N", title="recipe"),
@@ -135,10 +136,9 @@ def _published(ink: Ink) -> alt.LayerChart:
     ours = dots(pairs, x("percent"), y, tooltip, low="low", high="high", width=4)
     hollow = pairs.mark_point(filled=True, shape="circle", size=110, fill=ink.page, stroke=ink.text)
     heads = alt.Chart(alt.Data(values=[{"zero": 0}]))
-    words = {"baseline": "middle", "fontSize": 13}
     # On a narrow page the sign has room below the name of its row.
-    words_of_bound = {**words, "fontSize": alt.ExprRef(f"{WIDE} ? 20 : 12"), "color": ink.text}
-    beside = {**words, "color": ink.soft, "opacity": alt.ExprRef(f"{WIDE} ? 1 : 0")}
+    words_of_bound = {"baseline": "middle", "fontSize": alt.ExprRef(f"{WIDE} ? 20 : 12"), "color": ink.text}
+    right = {"align": "right", "baseline": "middle", "fontSize": 13, "color": ink.soft}
     return dressed(
         alt.layer(
             heads.mark_rule(color=ink.line, strokeWidth=1.5, aria=False).encode(x=x("zero")),
@@ -149,8 +149,14 @@ def _published(ink: Ink) -> alt.LayerChart:
             pairs.transform_filter("datum.is_bound")
             .mark_text(text="‹", dx=-14, **words_of_bound)
             .encode(x=x("published"), y=y),
-            pairs.mark_text(align="right", **beside).encode(
-                x=alt.value(alt.ExprRef("width")), y=y, text="verdict:N"
+            *(
+                pairs.mark_text(**right, opacity=alt.ExprRef(opacity), dy=dy).encode(
+                    x=alt.value(alt.ExprRef("width")), y=y, text=words
+                )
+                for opacity, dy, words in (
+                    (f"{WIDE} ? 1 : 0", 0, "beside:N"),
+                    (f"{WIDE} ? 0 : 1", number("above", -20.0), "source:N"),
+                )
             ),
             heads.mark_text(align="left", baseline="bottom", dx=6, dy=-6, fontSize=13, color=ink.text).encode(
                 x=x("zero"), y=alt.value(0), text=alt.value("○ published,  ▬ ours with its interval")

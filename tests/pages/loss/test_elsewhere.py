@@ -8,7 +8,7 @@ from pages.loss.elsewhere import Verdict, agreement, notice, pairs
 
 
 def ours(percent: float, error: float):
-    return SimpleNamespace(closest=SimpleNamespace(percent=percent, error=error))
+    return SimpleNamespace(gap=SimpleNamespace(percent=percent, error=error))
 
 
 @pytest.mark.parametrize(

@@ -135,9 +135,8 @@ def test_published_gaps_stand_beside_ours_with_their_source(open_app, recorded) 
     for one in literature().published:
         assert one.link in words
         assert set(one.recipes) <= set(RECIPES)
-    # equal seeds leave no error here, and one source gives a bound
-    assert "Of 10 published gaps, **1 agree with ours**." in words
-    assert "each against bf16's run of the same seed" in words
+    assert "Of 10 published gaps, **2 agree with ours**. 2 of 10 we cannot decide: too few runs." in words
+    assert "Ours, as in “Curves”: the mean of a recipe's runs above the mean of bf16's seeds" in words
 
 
 def test_where_runs_ended_is_in_percent_of_the_mean_of_bf16(recorded) -> None:
