@@ -6,7 +6,7 @@
 
 Inside a section, `controls.draw(FORMAT, here().control)` stands beside the sections, `controls.draw(SEED)`
 under "More controls". The first `draw_notice` and `draw_chart` fill their places; all else stands below the
-picture. `here().know` is "How we know".
+picture. `here().know` is "How we know"; a long table stands `after` the foot, which stays in sight.
 """
 
 from contextvars import ContextVar
@@ -31,6 +31,7 @@ class NoView:
     more: Any = st
     know: Any = st
     foot: Any = st
+    after: Any = st
 
     def __init__(self, *first_read: str) -> None:
         # The question and, once it is drawn, the Notice: what a reader reads first
@@ -57,6 +58,7 @@ class View(NoView):
         self.foot = st.container(key="view_foot", horizontal=True)
         self._more_place: Place = self.foot.container(key="view_more")
         self._know_place: Place = self.foot.container(key="view_know")
+        self.after = st.container(key="view_after")
         # Streamlit leaves out an empty container: all below it would jump once its picture has been computed.
         for place in (self.notice, self.picture):
             place.html(_NOTHING)

@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
-import streamlit as st
-
 from fp8core.experiments.run_spread import SURE
 from fp8core.recipes import RECIPES
 from pages.kit.chart import draw_chart, page_ink, room
@@ -54,7 +52,7 @@ def show(controls: Controls) -> None:
         )
     else:
         stage().info(NOTHING)
-    st.markdown(table(ours))
+    here().after.markdown(table(ours))
     if group is not None:
         rule = "Ours, as in “Curves”: the mean of a recipe's runs above the mean of bf16's seeds"
         know.caption(f"{rule}, ± the half of its {SURE:.0%} interval. {group.origin}")

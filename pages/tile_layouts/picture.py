@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import streamlit as st
 from numpy.typing import NDArray
 
 from fp8core.costs import matmul_rescales
@@ -51,9 +50,9 @@ def show(controls: Controls, layer: LayerShape) -> None:
     draw_notice(wrong_notice(scene, own.spec, m, n) if at["turn"] else notice(own))
     _picture(controls, scenes, at, ink)
     tile = _tile(scene, own, at)
-    st.html(_tile_head(tile, scene, ink) + _scale_table(tile, scene, ink))
+    view.after.html(_tile_head(tile, scene, ink) + _scale_table(tile, scene, ink))
     title = _TITLE.format(color=ink.text, above=10, words="Its first elements, and the largest")
-    st.html(title + _element_table(tile, scene, ink))
+    view.after.html(title + _element_table(tile, scene, ink))
     _explain(view, own)
     draw_source(recipe)
 

@@ -64,6 +64,15 @@ def wait_for_parameters(page, **parameters: str) -> None:
     )
 
 
+def test_the_calls_for_ones_own_code_are_one_click_from_the_first_screen(server, open_page):
+    page = open_page(server.url + "/tile_layouts", width=1440, height=900)
+    part = page.get_by_text("In code", exact=True)
+    box = part.bounding_box()
+    assert box["y"] + box["height"] <= 900
+    part.click()
+    page.get_by_text("from torchao", exact=False).first.wait_for()
+
+
 def test_pointing_at_tiles_outlines_what_they_meet_and_asks_the_server_nothing(server, open_page):
     page = open_page("about:blank", wait=False)
     sent = messages(page)

@@ -1,4 +1,4 @@
-"""The part "In code" below a page: the same call in torch, torchao, Transformer Engine and here.
+"""The part "In code" of a page's foot: the same call in torch, torchao, Transformer Engine and here.
 
 A page with one recipe follows the recipe on the screen; one with several has tables of their calls.
 """
@@ -46,7 +46,7 @@ def draw_in_code(page: str) -> None:
         by_library.setdefault(text.library, []).append(text)
     if not by_library:
         return
-    with here().know.expander(TITLE, icon=":material/code:"):
+    with here().foot.container(key="view_code").expander(TITLE):
         for tab, (library, own) in zip(st.tabs(list(by_library)), by_library.items(), strict=True):
             if library in tables:
                 tab.markdown(tables[library])

@@ -5,7 +5,7 @@
 // `TERMS`, [names, sentence] each, stands before this script.
 /** A page, and the step of a lesson beside it. Each has a word's first use. */
 const PLACES = '[data-testid="stMain"], .st-key-lesson_panel';
-const SKIPPED = "a:not(.fp8-term), h1, .st-key-lesson_panel :is(h3, button, label), code, pre, textarea, .katex, .handle, [data-testid=stIconMaterial]";
+const SKIPPED = "a:not(.fp8-term), h1, .st-key-lesson_panel :is(h3, button, label), code, pre, textarea, .katex, .handle, .st-key-view_code summary, [data-testid=stIconMaterial]";
 const PRESSED = "a, button, label, summary, [role=radio], [role=slider], [role=option], [role=button]";
 const MOVED = { subtree: true, childList: true, characterData: true, attributeFilter: ["x", "y", "transform"] };
 const REST_MS = 250, HOVER_MS = 150, FINGER = 10, BELOW = 1.5, LINE = "fp8-line";
