@@ -4,7 +4,7 @@
 |---|---|
 | launch | a constant of the variant |
 | multiplying | waves of blocks · (steps along K · time of a step + time of a block) |
-| a step | products / rate + bytes / rate + a constant; or an SM's loads from the L2 |
+| a step | products / rate + bytes / rate + a constant; or an SM's loads, or its shared memory |
 | memory, L2 | bytes / bandwidth, of all or of the two SMs that read most; both run beside multiplying |
 | split-K | the last program of a block reads all parts of its sum |
 | passes | each one a launch more, and its bytes |
@@ -27,7 +27,7 @@ from fp8core.tiles import WHOLE
 from kernels.device import Device
 from kernels.gemm.arithmetic import Arithmetic, ScaleAt
 from kernels.gemm.blocks import FEW, Blocks, Offer, Variant
-from kernels.gemm.hopper.sizes import SCALE_BYTES, SLAB, TMA_BYTES
+from kernels.gemm.hopper.sizes import SCALE_BYTES, SLAB, TMA_BYTES, WARPGROUP_WARPS
 from kernels.gemm.numerics import Numerics
 from kernels.gemm.passes.decode import read_as
 from kernels.gemm.simple.blocks import THREADS_A_WARP
@@ -56,11 +56,12 @@ _PAIR = 2
 class Rates:
     """The model's numbers for one GPU, as assets/cost/ has them.
 
-    - shared: of all kernels. dram_gb_s, l2_gb_s, sm_gb_s: bandwidth of memory, the L2, one SM. pair_gb_s:
-      what the two SMs of a TPC read from memory. write_cost: a byte written, in bytes read. page_bytes: cost
-      of one more run of written bytes. zero_row_ns: 128 zeros beyond an operand. latency_ns: a stage's load.
-      pass_us, pass_4_gb_s … pass_16_gb_s: a pass, and its bandwidth by the bits of its input. sharpness: how
-      little the shorter of two overlapping times counts. heat: slowdown with all tensor cores busy.
+    - shared: of all kernels. dram_gb_s, l2_gb_s, sm_gb_s, smem_gb_s: bandwidth of memory, the L2, one SM, its
+      shared memory. pair_gb_s: what the two SMs of a TPC read from memory. write_cost: a byte written, in
+      bytes read. page_bytes: cost of one more run of written bytes. zero_row_ns: 128 zeros beyond an operand.
+      latency_ns: a stage's load. pass_us, pass_4_gb_s … pass_16_gb_s: a pass, and its bandwidth by the bits
+      of its input. sharpness: how little the shorter of two overlapping times counts. heat: slowdown with all
+      tensor cores busy.
     - variants: launch_us. alone: a step's time for a program with an SM to itself. split_us, run_us,
       split_gb_s: split-K once, for each program, and the bandwidth of adding parts. again_us: one more wave
       of such programs.
@@ -91,7 +92,7 @@ class Rates:
         """These rates for another device, with its memory and clock if they are known."""
         memory = device.memory_gb_s / self.memory_gb_s if device.memory_gb_s else 1.0
         clock = device.clock_mhz / self.clock_mhz if device.clock_mhz else 1.0
-        factors = {"l2_gb_s": clock * device.sms / self.sms, "sm_gb_s": clock}
+        factors = {"l2_gb_s": clock * device.sms / self.sms, "sm_gb_s": clock, "smem_gb_s": clock}
         factors |= {"dram_gb_s": memory, "pair_gb_s": memory}
         factors |= {name: memory for name in self.shared if name.startswith("pass_") and name != "pass_us"}
         shared = {name: number * factors.get(name, 1.0) for name, number in self.shared.items()}
@@ -136,6 +137,7 @@ class Facts(NamedTuple):
     b_bits: Any
     step_bytes: Any  # loaded in a step
     step_row_bytes: Any  # of a row of A that is not loaded beyond M
+    smem_bytes: Any  # written to shared memory and read by the tensor core in a step
     a_lines: Any  # of 128 bytes, of a row in a step; 0 for a kernel that loads no zeros by itself
     b_lines: Any
     least_rows: Any  # of A in a load
@@ -182,6 +184,7 @@ def facts_of(numerics: Numerics, offer: Offer) -> Facts:
         b_bits=bits[1] * (1 + _SCALES * decodes[1]),
         step_bytes=step_bytes,
         step_row_bytes=row_bytes * blocks.block_k,
+        smem_bytes=step_bytes + _read_rows(blocks) * blocks.block_k * value_bytes[0],
         a_lines=lines[0],
         b_lines=lines[1],
         least_rows=least_rows,
@@ -190,6 +193,19 @@ def facts_of(numerics: Numerics, offer: Offer) -> Facts:
         out_bytes=numerics.out_bytes,
         passes=[*_passes(numerics, blocks), *[_NO_PASS] * 4][:4],
     )
+
+
+def _read_rows(blocks: Blocks) -> int:
+    """Rows of both operands that the tensor core reads from shared memory in a step.
+
+    Each slab of 64 rows reads the other operand anew; warpgroups that share a slab halve it, and both read
+    the slab. A decoded operand comes from registers, and its time is in the class's rates.
+    """
+    if blocks.decoded:
+        return 0
+    high, wide = (blocks.block_m, blocks.block_n)[:: -1 if blocks.transposed else 1]
+    slabs, warpgroups = -(-high // SLAB), blocks.warps // WARPGROUP_WARPS
+    return high * max(1, warpgroups // slabs) + wide * slabs
 
 
 def _resident(numerics: Numerics, blocks: Blocks) -> int:
@@ -270,6 +286,7 @@ def predict_us(
     # a step along K, an item
     step_bytes = facts.step_bytes - np.maximum(0, block_m - m) * facts.step_row_bytes
     load_ns = step_bytes / shared["sm_gb_s"] + _zero_lines(facts, m, n) * shared["zero_row_ns"]
+    load_ns = np.maximum(load_ns, facts.smem_bytes / shared["smem_gb_s"])
     multiply_ns = rates["product_ns"] * (block_m * block_n * block_k / 2**20)
     multiply_ns = multiply_ns + rates["load_ns"] * ((block_m + block_n) * block_k / 1024) + rates["step_ns"]
     block_ns = rates["block_ns"] + rates["element_ns"] * (block_m * block_n / 1024)

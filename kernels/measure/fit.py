@@ -27,7 +27,8 @@ from kernels.typed import Positive, from_data, to_data
 _STEPS, _SETTLED = 30, 1e-5
 _DAMPING, _MOST_DAMPING = 1e-2, 1e6
 _TINY = 1e-4
-_PRIOR, _REMEMBERED, _MOST_REMEMBERED = 0.25, 0.05, 400
+_SLOW = 2
+_PRIOR, _REMEMBERED, _MOST_REMEMBERED = 0.25, 0.01, 400
 """Weight of a rate's value before, beside one measurement; of each earlier measurement, and of how many."""
 _ROBUST = 0.15
 """A residual beyond this counts less: it may be of an effect that the model lacks."""
@@ -95,11 +96,13 @@ class Launches:
 def fit(samples: Sequence[Sample], device: Device, prior: Rates) -> Rates:
     """Rates that best explain measurements of a device. `prior`: those of an earlier fit.
 
-    A class without measurements begins with the numbers of the first one. Raises Unsupported for a GEMM that
+    A class without measurements begins with the numbers of the first one, multiplying slowly: a time hidden
+    behind the shared memory's has no slope. Raises Unsupported for a GEMM that
     the device does not compute.
     """
     launches = Launches(samples, device)
-    first = next(iter(prior.classes.values())) | {"count": 0}
+    first = dict(next(iter(prior.classes.values())))
+    first |= {"count": 0, "product_ns": _SLOW * first["product_ns"]}
     classes = {
         key: prior.classes.get(key, first) for key in dict.fromkeys([*prior.classes, *launches.classes])
     }

@@ -13,6 +13,7 @@ from kernels.gemm.hopper.items import block_of, count_items, count_steps, share_
 
 CONSUMERS = gl.constexpr(sizes.CONSUMERS)
 SLAB = gl.constexpr(sizes.SLAB)
+SQUARE = gl.constexpr(sizes.PROMOTION)
 ALIGNED_SCALES = gl.constexpr(4)
 """Fp32 scales in 16 bytes: TMA starts a load at multiples of 16 bytes."""
 
@@ -102,7 +103,7 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b
             # `full` completes when as many bytes have come as are expected here.
             if ring.IN_LOOP:
                 mbarrier.expect(full, WITH_SCALES)
-                number = step * b_mn_tiles + (column // ring.BLOCK_N if SINGLE else column)
+                number = step * b_mn_tiles + (column // SQUARE if SINGLE else column)
                 async_load(a_scale_desc, [step * a_mn_tiles + row], full, ring.a_scale.index(stage))
                 # A single scale comes with its neighbors, from the last aligned address before it.
                 aligned = number // ALIGNED_SCALES * ALIGNED_SCALES

@@ -10,10 +10,11 @@ PARTS, PARTS_UNDER_WAY = 4, 2
 """A warpgroup's half of a chained block leaves in 4 parts; it has memory for 2 of them."""
 PROMOTED = (256, 128)
 """BLOCK_M × BLOCK_N of a sum that is promoted to fp32 registers."""
-LOW = ((64, 128), (128, 128))
+LOW = ((64, 64), (64, 128), (128, 64), (128, 128))
 LENT_STAGES = 3
 """The fewest where D leaves through memory of A: a block's last two are lent while the next one begins."""
 PROMOTION = 128
+"""Products of a sum between promotions, and the side of a square of B with one scale in the K loop."""
 BLOCK_K_BYTES = 128
 SCALE_BYTES = 4
 FEW_SCALES = 32

@@ -14,6 +14,7 @@ from kernels.gemm.hopper.items import block_of, count_blocks, count_steps, share
 from kernels.gemm.hopper.promoted import SLAB, promote, single_scale
 from kernels.gemm.hopper.ring import (
     CONSUMERS,
+    SQUARE,
     advance,
     apply_scales,
     fetch,
@@ -49,7 +50,6 @@ def consume_small_m(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mn
     MINE_M: gl.constexpr = WG if SLABS == CONSUMERS else 0
     MINE_N: gl.constexpr = 0 if SLABS == CONSUMERS else WG
     MANY: gl.constexpr = ring.B_SCALES == ring.BLOCK_N
-    COLUMN_TILE: gl.constexpr = ring.BLOCK_N
     ROW: gl.constexpr = gl.SliceLayout(1, ring.LAYOUT)
     COLUMN: gl.constexpr = gl.SliceLayout(0, ring.LAYOUT)
     SETS: gl.constexpr = ring.a_scale.shape[0]
@@ -97,7 +97,7 @@ def consume_small_m(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mn
                 if MANY:
                     column_scale = column_scales.index(stage * HALVES + MINE_N).load(COLUMN)  # [COLUMNS]
                 else:
-                    column_scale = single_scale(ring, stage, step * b_mn_tiles + column // COLUMN_TILE)  # [1]
+                    column_scale = single_scale(ring, stage, step * b_mn_tiles + column // SQUARE)  # [1]
             if not ring.CHAINS:
                 partial = warpgroup_mma_wait(0, deps=[partial])
                 acc = promote(acc, partial, row_scale, column_scale, ring)
