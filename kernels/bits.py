@@ -132,12 +132,12 @@ def bf16_values(x, CAST: tl.constexpr):
 
 
 @triton.jit
-def expand_parts(
-    value, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, PART_MN: tl.constexpr, PART_K: tl.constexpr
-):
-    """[BLOCK_MN, BLOCK_K] of [BLOCK_MN / PART_MN, BLOCK_K / PART_K]: each part's value for its elements."""
-    wide = tl.broadcast_to(value[:, None, :, None], [BLOCK_MN // PART_MN, PART_MN, BLOCK_K // PART_K, PART_K])
-    return tl.reshape(wide, [BLOCK_MN, BLOCK_K])
+def expand_parts(value, PART_MN: tl.constexpr, PART_K: tl.constexpr):
+    """[parts along mn · PART_MN, parts along K · PART_K]: each part's value for its elements."""
+    MN: tl.constexpr = value.shape[0]
+    K: tl.constexpr = value.shape[1]
+    wide = tl.broadcast_to(value[:, None, :, None], [MN, PART_MN, K, PART_K])
+    return tl.reshape(wide, [MN * PART_MN, K * PART_K])
 
 
 @triton.jit

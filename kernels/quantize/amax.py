@@ -13,18 +13,13 @@ PARTIALS = tl.constexpr(facts.PARTIALS)
 
 
 @triton.jit
-def part_amax(
-    x,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-    PART_MN: tl.constexpr,
-    PART_K: tl.constexpr,
-    CAST: tl.constexpr,
-):
+def part_amax(x, PART_MN: tl.constexpr, PART_K: tl.constexpr, CAST: tl.constexpr):
     """int32[parts along mn, parts along K]: the bits of each part's largest |x|, of float32 x.
 
     CAST: on a GPU one instruction compares two sizes and keeps a NaN.
     """
+    BLOCK_MN: tl.constexpr = x.shape[0]
+    BLOCK_K: tl.constexpr = x.shape[1]
     sizes = tl.abs(x) if CAST else float_bits(x) & FP32_SIZE_MASK
     if CAST and PART_MN == BLOCK_MN and PART_K == BLOCK_K:
         # One dim takes one step from warp to warp, two dims take two.
@@ -39,12 +34,18 @@ def part_amax(
 
 
 @triton.jit
-def cooperative_amax(x, state_ptr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, CAST: tl.constexpr):
+def block_amax(x, CAST: tl.constexpr):
+    """int32: the bits of a block's largest |x|, of float32 x."""
+    return tl.max(part_amax(x, x.shape[0], x.shape[1], CAST))
+
+
+@triton.jit
+def cooperative_amax(x, state_ptr, CAST: tl.constexpr):
     """int32: the bits of the largest |x| over the blocks x of all programs, in a cooperative launch.
 
     state_ptr: three zeros, for the largest so far, arrivals and departures. The last program restores them.
     """
-    own = tl.max(part_amax(x, BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST))
+    own = block_amax(x, CAST)
     programs = tl.num_programs(0) * tl.num_programs(1)
     tl.atomic_max(state_ptr, own, sem="relaxed")
     # Released after the largest was raised, acquired before it is read.
@@ -66,27 +67,16 @@ def history_amax(history_ptr, steps, HISTORY: tl.constexpr):
 
 
 @triton.jit
-def whole_amaxes(
-    x,
-    position,
-    earlier,
-    amaxes,
-    PLAN: tl.constexpr,
-    IS_DOWN: tl.constexpr,
-    HISTORY: tl.constexpr,
-    CAST: tl.constexpr,
-):
+def whole_amaxes(x, position, earlier, amaxes, PLAN: tl.constexpr, HISTORY: tl.constexpr, CAST: tl.constexpr):
     """(amax, outer amax, this step's new amax) of the whole tensor, each 0 without a pointer.
 
     From a cooperative launch or from an earlier pass. earlier: (history_ptr, steps); that amax counts unless
     it is 0.
     """
-    BLOCK_MN: tl.constexpr = PLAN.columns if IS_DOWN else PLAN.rows
-    BLOCK_K: tl.constexpr = PLAN.rows if IS_DOWN else PLAN.columns
     amax, outer_amax, new_amax = amaxes
     if PLAN.cooperative:
         if amax is not None:
-            now = cooperative_amax(x.to(tl.float32), amax, BLOCK_MN, BLOCK_K, CAST)
+            now = cooperative_amax(x.to(tl.float32), amax, CAST)
             amax = now
             if new_amax is not None:
                 block_row, block_column, _, _ = position
@@ -97,7 +87,7 @@ def whole_amaxes(
                 before = history_amax(history_ptr, steps, HISTORY)
                 amax = tl.where(before > 0, before, now)
         else:
-            outer_amax = cooperative_amax(x.to(tl.float32), outer_amax, BLOCK_MN, BLOCK_K, CAST)
+            outer_amax = cooperative_amax(x.to(tl.float32), outer_amax, CAST)
     else:
         # Once a program, not once for each operand.
         if amax is not None:
@@ -105,7 +95,7 @@ def whole_amaxes(
         if outer_amax is not None:
             outer_amax = whole_amax(outer_amax)
         if new_amax is not None:
-            own = tl.max(part_amax(x.to(tl.float32), BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST))
+            own = block_amax(x.to(tl.float32), CAST)
             tl.atomic_max(new_amax, own, sem="relaxed")
             new_amax = own
     return (

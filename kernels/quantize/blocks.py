@@ -70,15 +70,11 @@ def load_block(x_ptr, position, strides, PLAN: tl.constexpr):
 
     If the operand lies down the columns, the load transposes the block.
     """
-    block_mn, block_k, mn, k = position
-    stride_mn, stride_k = strides
     if PLAN.down is not None:
-        turned = (block_k, block_mn, k, mn)
-        turned_strides = (stride_k, stride_mn)
-        runs = load_runs(
-            x_ptr, turned, turned_strides, PLAN.rows, PLAN.columns, PLAN.thread_rows, PLAN.patch, PLAN.at_once
-        )
-        x = turn_over(runs, PLAN.rows, PLAN.columns, PLAN.thread_rows)
+        block_mn, block_k, mn, k = position
+        stride_mn, stride_k = strides
+        runs = load_runs(x_ptr, (block_k, block_mn, k, mn), (stride_k, stride_mn), PLAN)
+        x = turn_over(runs, PLAN.thread_rows)
     else:
         x = load_rows(x_ptr, position, strides, PLAN)
     return x
@@ -86,14 +82,27 @@ def load_block(x_ptr, position, strides, PLAN: tl.constexpr):
 
 @triton.jit
 def load_rows(x_ptr, position, strides, PLAN: tl.constexpr):
-    """[PLAN.rows, PLAN.columns], as `load_block`, rows in order."""
+    """[PLAN.rows, PLAN.columns], as `load_block`, rows in order.
+
+    PLAN.sixteens: sixteen neighbors go to one thread. It loads eight numbers of 16 bits at once, and packs
+    sixteen into two words: half the work a tile.
+    """
     block_mn, block_k, mn, k = position
     stride_mn, stride_k = strides
     BLOCK_MN: tl.constexpr = PLAN.rows
     BLOCK_K: tl.constexpr = PLAN.columns
+    HALF: tl.constexpr = 8
     rows = (block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN))[:, None]
     if PLAN.sixteens:
-        x = _load_sixteens(x_ptr, rows, block_k * BLOCK_K, mn, k, stride_mn, stride_k, BLOCK_MN, BLOCK_K)
+        start_k = block_k * BLOCK_K
+        position = tl.arange(0, BLOCK_K // 2)
+        # Two dims, not three: of dims that look alike, Triton 3.6 would give a warp's threads the rows.
+        columns = tl.max_contiguous(start_k + position // HALF * (2 * HALF) + position % HALF, HALF)
+        left = _load(x_ptr, rows, columns[None, :], mn, k, stride_mn, stride_k)
+        right = _load(x_ptr, rows, columns[None, :] + HALF, mn, k, stride_mn, stride_k)
+        # [BLOCK_MN, runs, 8, 2] -> [BLOCK_MN, runs, 2, 8]
+        pairs = tl.reshape(tl.join(left, right), [BLOCK_MN, BLOCK_K // (2 * HALF), HALF, 2])
+        x = tl.reshape(tl.permute(pairs, (0, 1, 3, 2)), [BLOCK_MN, BLOCK_K])
     else:
         columns = (block_k * BLOCK_K + tl.arange(0, BLOCK_K))[None, :]
         x = _load(x_ptr, rows, columns, mn, k, stride_mn, stride_k)
@@ -108,42 +117,19 @@ def _load(x_ptr, rows, columns, mn, k, stride_mn, stride_k):
 
 
 @triton.jit
-def _load_sixteens(
-    x_ptr, rows, start_k, mn, k, stride_mn, stride_k, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr
-):
-    """[BLOCK_MN, BLOCK_K], as `_load`: sixteen neighbors go to one thread.
+def load_runs(x_ptr, position, strides, PLAN: tl.constexpr):
+    """[PLAN.rows, PLAN.columns], as `load_block`, with rows in the order of `block_rows`.
 
-    A thread loads eight numbers of 16 bits at once, and packs sixteen into two words: half the work a tile.
-    """
-    HALF: tl.constexpr = 8
-    position = tl.arange(0, BLOCK_K // 2)
-    # Two dims, not three: of dims that look alike, Triton 3.6 would give a warp's threads the rows.
-    columns = tl.max_contiguous(start_k + position // HALF * (2 * HALF) + position % HALF, HALF)
-    left = _load(x_ptr, rows, columns[None, :], mn, k, stride_mn, stride_k)
-    right = _load(x_ptr, rows, columns[None, :] + HALF, mn, k, stride_mn, stride_k)
-    # [BLOCK_MN, runs, 8, 2] -> [BLOCK_MN, runs, 2, 8]
-    pairs = tl.reshape(tl.join(left, right), [BLOCK_MN, BLOCK_K // (2 * HALF), HALF, 2])
-    return tl.reshape(tl.permute(pairs, (0, 1, 3, 2)), [BLOCK_MN, BLOCK_K])
-
-
-@triton.jit
-def load_runs(
-    x_ptr,
-    position,
-    strides,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-    THREAD_ROWS: tl.constexpr,
-    PATCH: tl.constexpr,
-    AT_ONCE: tl.constexpr = SIDE_BY_SIDE,
-):
-    """[BLOCK_MN, BLOCK_K], as `load_block`, with rows in the order of `block_rows`.
-
-    A thread loads AT_ONCE neighbors along K of THREAD_ROWS neighboring rows. In plain order, Triton would
-    give it rows far apart. PATCH: neighbors along K of a warp, or 0.
+    A thread loads PLAN.at_once neighbors along K of PLAN.thread_rows neighboring rows. In plain order, Triton
+    would give it rows far apart.
     """
     block_mn, block_k, mn, k = position
     stride_mn, stride_k = strides
+    BLOCK_MN: tl.constexpr = PLAN.rows
+    BLOCK_K: tl.constexpr = PLAN.columns
+    THREAD_ROWS: tl.constexpr = PLAN.thread_rows
+    PATCH: tl.constexpr = PLAN.patch
+    AT_ONCE: tl.constexpr = PLAN.at_once
     if PATCH > 0:
         # Triton 3.6 spreads threads over the last dim, then over the others from the first one on; a thread
         # gets several numbers of the rest.
@@ -159,68 +145,55 @@ def load_runs(
 
 
 @triton.jit
-def turn_over(x, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, THREAD_ROWS: tl.constexpr):
-    """[BLOCK_K, BLOCK_MN]: a transposed block of `load_runs`, rows in order. No number leaves its thread."""
+def turn_over(x, THREAD_ROWS: tl.constexpr):
+    """A transposed block of `load_runs`, rows in order. No number leaves its thread."""
+    BLOCK_MN: tl.constexpr = x.shape[0]
+    BLOCK_K: tl.constexpr = x.shape[1]
     x = tl.permute(tl.reshape(x, [THREAD_ROWS, BLOCK_MN // THREAD_ROWS, BLOCK_K]), (2, 1, 0))
     return tl.reshape(x, [BLOCK_K, BLOCK_MN])
 
 
 @triton.jit
-def prepare(
-    x,
-    block_k,
-    k,
-    OPERAND: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-    CAST: tl.constexpr,
-):
-    """float32[BLOCK_MN, BLOCK_K]: a block of x [mn, k], ready to scale. OPERAND: OperandFacts."""
+def prepare(x, block_k, k, OPERAND: tl.constexpr, CAST: tl.constexpr):
+    """float32: a block of x [mn, k], ready to scale. OPERAND: OperandFacts."""
     x = x.to(tl.float32)
     SAVED: tl.constexpr = OPERAND.saved
     ROTATION: tl.constexpr = OPERAND.rotation
     if SAVED is not None:
-        x = _saved(x, SAVED, BLOCK_MN, BLOCK_K, CAST)
+        x = _saved(x, SAVED, CAST)
     if ROTATION is not None:
-        x = _rotated(x, block_k * BLOCK_K + tl.arange(0, BLOCK_K), k, ROTATION, BLOCK_MN, BLOCK_K, CAST)
+        x = _rotated(x, block_k, k, ROTATION, CAST)
     return x
 
 
 @triton.jit
-def _saved(x, SAVED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, CAST: tl.constexpr):
-    """float32[BLOCK_MN, BLOCK_K]: values of x's saved copy, whose tiles fit the block."""
+def _saved(x, SAVED: tl.constexpr, CAST: tl.constexpr):
+    """float32: values of x's saved copy, whose tiles fit the block."""
     # Triton 3.6 passes a part of a constant on only by a name of its own.
     ELEMENT: tl.constexpr = SAVED.element
     RULE: tl.constexpr = SAVED.rule
-    amax = part_amax(x, BLOCK_MN, BLOCK_K, SAVED.part_mn, SAVED.part_k, CAST)
+    amax = part_amax(x, SAVED.part_mn, SAVED.part_k, CAST)
     scale = stored_scale(amax, amax, RULE)
     reciprocal = reciprocal_of(scale, RULE)
-    q = x * expand_parts(reciprocal, BLOCK_MN, BLOCK_K, SAVED.part_mn, SAVED.part_k)
+    q = x * expand_parts(reciprocal, SAVED.part_mn, SAVED.part_k)
     # The scale of a broken tile is NaN, and so is each of its values.
     values = nearest(q, None, None, ELEMENT)
-    return values * expand_parts(scale, BLOCK_MN, BLOCK_K, SAVED.part_mn, SAVED.part_k)
+    return values * expand_parts(scale, SAVED.part_mn, SAVED.part_k)
 
 
 @triton.jit
-def _rotated(
-    x,
-    columns,
-    k,
-    ROTATION: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-    CAST: tl.constexpr,
-):
-    """float32[BLOCK_MN, BLOCK_K]: runs of x times a Hadamard matrix, in fp32, then rounded to bf16.
+def _rotated(x, block_k, k, ROTATION: tl.constexpr, CAST: tl.constexpr):
+    """float32: runs of x times a Hadamard matrix, in fp32, then rounded to bf16.
 
-    columns: int32[BLOCK_K], positions along K. Signs come first, then sums and differences of neighbors, of
+    Signs come first, then sums and differences of neighbors, of
     pairs, of fours and so on, then 1/sqrt(size). A last run that K cuts short is only rounded.
     """
     SIZE: tl.constexpr = ROTATION.size
+    columns = block_k * x.shape[1] + tl.arange(0, x.shape[1])
     y = float_of(float_bits(x) ^ _negative(columns % SIZE, ROTATION)[None, :])
     STAGES: tl.constexpr = ROTATION.stages
     for stage in tl.static_range(STAGES):
-        y = _butterfly(y, 1 << stage, BLOCK_MN, BLOCK_K)
+        y = _butterfly(y, 1 << stage)
     y *= fp32(ROTATION.factor_bits)
     whole = columns // SIZE * SIZE + SIZE <= k
     y = tl.where(whole[None, :], y, x)
@@ -228,14 +201,14 @@ def _rotated(
 
 
 @triton.jit
-def _butterfly(y, HALF: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
-    """float32[BLOCK_MN, BLOCK_K]: numbers a and b, HALF apart, become a + b and a - b."""
-    own = tl.reshape(y, [BLOCK_MN, BLOCK_K // (2 * HALF), 2, HALF])
+def _butterfly(y, HALF: tl.constexpr):
+    """float32: numbers a and b, HALF apart, become a + b and a - b."""
+    own = tl.reshape(y, [y.shape[0], y.shape[1] // (2 * HALF), 2, HALF])
     # The other number of a pair, by its bits: the sum of both, as whole numbers, less its own.
     other = float_of(tl.sum(float_bits(own), axis=2)[:, :, None, :] - float_bits(own))
     # A minus in Triton 3.6 is a difference from +0, which has no -0.
     sign = (tl.arange(0, 2) << (WORD - 1))[None, None, :, None]
-    return tl.reshape(other + float_of(float_bits(own) ^ sign), [BLOCK_MN, BLOCK_K])
+    return tl.reshape(other + float_of(float_bits(own) ^ sign), y.shape)
 
 
 @triton.jit

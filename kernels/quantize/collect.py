@@ -6,11 +6,11 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from fp8core.formats import FORMATS
-from fp8core.tiles import WHOLE, TileShape
+from fp8core.tiles import TileShape
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device
 from kernels.launching.launch import empty, filled, launch, zeros_of_stream
-from kernels.quantize.facts import PARTIALS, OperandFacts, history_extent, operand_facts
-from kernels.quantize.plan import QuantizePlan, part_within, plan_computed, plan_quantize, whole_amax_of
+from kernels.quantize.facts import PARTIALS, TENSOR, part_within, power_over
+from kernels.quantize.plan import QuantizePlan, plan_computed, plan_quantize, whole_amax_of
 
 if TYPE_CHECKING:
     import torch
@@ -30,22 +30,20 @@ class Amax:
     new: "torch.Tensor | None" = None
 
 
-def loads_in_patches(x: "torch.Tensor") -> bool:
-    """True if a GPU loads patches: neighbors of two bytes; see QuantizePlan.without_patches."""
-    return x.element_size() == FORMATS["bf16"].bytes and 1 in x.stride()
+def loadable(plan: QuantizePlan, x: "torch.Tensor") -> QuantizePlan:
+    """The plan, without patches if a GPU is to load other numbers than neighbors of two bytes."""
+    in_patches = x.element_size() == FORMATS["bf16"].bytes and 1 in x.stride()
+    return plan if in_patches or current_device().kind is DeviceKind.INTERPRETER else plan.without_patches()
 
 
-def amaxes_of_x(source: "Source", outputs: "Sequence[Output]", plan: QuantizePlan) -> list[Amax]:
-    """Amax of x for each operand: one pass if two need the same."""
-    amax: dict[object, Amax] = {}
-    keys = [
-        whole_amax_of(each.operand.spec, fused=each.cut.fused) or number
-        for number, each in enumerate(outputs)
-    ]
-    for key, output in zip(keys, outputs, strict=True):
-        if key not in amax:
-            amax[key] = _amax_for(source, output, plan)
-    return [amax[key] for key in keys]
+def set_amaxes_of_x(source: "Source", outputs: "Sequence[Output]", plan: QuantizePlan) -> None:
+    """Find the amax of x for each output: in one pass if two need the same."""
+    amaxes: dict[object, Amax] = {}
+    for number, output in enumerate(outputs):
+        key = whole_amax_of(output.operand.spec, fused=output.facts.fused) or number
+        if key not in amaxes:
+            amaxes[key] = _amax_for(source, output, plan)
+        output.amax = amaxes[key]
 
 
 def _amax_for(source: "Source", output: "Output", plan: QuantizePlan) -> Amax:
@@ -61,7 +59,7 @@ def _amax_for(source: "Source", output: "Output", plan: QuantizePlan) -> Amax:
         if rule.history:
             new = empty((1,), torch.int32, device)
         return Amax(outer=zeros) if rule.has_fitted_outer else Amax(tiles=zeros, new=new)
-    if rule.history or not output.cut.fused:
+    if rule.history or not output.facts.fused:
         tiles, new = _amax_of_x(source, output, plan, spec.tile, output.scale)
     if rule.has_fitted_outer:
         outer, _ = _amax_of_x(source, output, plan, rule.outer.tile, output.outer)
@@ -81,28 +79,25 @@ def _amax_of_x(
 
     x, spec, sizes, kind = source.x, output.operand.spec, output.sizes, current_device().kind
     strides = output.operand.stored((x.stride(0), x.stride(1)))
-    plan = plan.alone(output.cut)
-    if whole_amax_of(spec, fused=output.cut.fused) is not None:
+    plan = plan.alone(output.facts)
+    if whole_amax_of(spec, fused=output.facts.fused) is not None:
         # Order does not matter, so x is read as memory holds it.
         if strides[0] == 1:
             sizes, strides = sizes[::-1], strides[::-1]
-        plan = plan_quantize(spec, *sizes, side_by_side=strides[1] == 1)
+        plan = plan_quantize(spec, *sizes, kind, side_by_side=strides[1] == 1)
     if spec.rotation is None and plan.only.saved is None and not plan.down:
         plan = replace(plan, rows=2 * plan.rows)  # this pass does nothing else, and has registers for more
-    if kind is DeviceKind.GPU and not loads_in_patches(x):
-        plan = plan.without_patches()
-    facts = operand_facts(spec, plan.only, kind)
+    plan = loadable(plan, x)
     block_mn, block_k = plan.block
     grid = -(-sizes[0] // block_mn), -(-sizes[1] // block_k)
-    if tile == TileShape(WHOLE, WHOLE):
-        return _whole_amax(source, output, plan, facts, (*sizes, *strides, None, None, None), prod(grid))
+    if tile == TENSOR:
+        return _whole_amax(source, output, plan, (*sizes, *strides, None, None, None), prod(grid))
     amax = filled(scale.shape, torch.int32, x.device)
     part_mn, part_k = part_within(tile, block_mn, block_k)
     launch(
         amax_kernel,
         grid,
         *(x, amax, *sizes, *strides, scale.shape[1]),
-        OPERAND=facts,
         PLAN=plan,
         TILE_MN=tile.mn or 0,
         TILE_K=tile.k or 0,
@@ -119,7 +114,6 @@ def _whole_amax(
     source: "Source",
     output: "Output",
     plan: QuantizePlan,
-    facts: OperandFacts | None,
     sizes: tuple[Any, ...],
     blocks: int,
 ) -> "tuple[torch.Tensor, torch.Tensor | None]":
@@ -142,9 +136,8 @@ def _whole_amax(
         *(earlier, None if earlier is None else earlier.numel(), *sizes),
         SOURCE=source.name,
         EPS=source.eps,
-        OPERAND=facts,
         PLAN=plan,
-        HISTORY=history_extent(steps),
+        HISTORY=power_over(steps),
         CAST=current_device().kind is DeviceKind.GPU,
         num_warps=plan.warps,
         **COMPILE_OPTIONS,
@@ -152,26 +145,23 @@ def _whole_amax(
     return amax, new
 
 
-def amaxes_of_result(source: "Source", outputs: "Sequence[Output]") -> list[Amax]:
-    """Amax of a computed result for each operand: one pass for all with equally long histories."""
+def set_amaxes_of_result(source: "Source", outputs: "Sequence[Output]") -> None:
+    """Find the amax of a computed result for each output: in one pass for all with equally long histories."""
     passes: dict[int, tuple[torch.Tensor, torch.Tensor | None]] = {}
-    amaxes = []
     for output in outputs:
         rule = output.operand.spec.scale_rule
-        tiles = bool(rule.history) or not output.cut.fused
+        tiles = bool(rule.history) or not output.facts.fused
         if not tiles and not rule.has_fitted_outer:
-            amaxes.append(Amax())
             continue
         if rule.history not in passes:
             plan = _plan_without_copies(source)
             across, high = plan.blocks(source.rows, source.columns)
             stride = None if source.other is None else source.other.stride(0)
             sizes = (source.rows, source.columns, source.x.stride(0), 1, stride, across, across * high)
-            passes[rule.history] = _whole_amax(source, output, plan, None, sizes, across * high)
+            passes[rule.history] = _whole_amax(source, output, plan, sizes, across * high)
         amax, new = passes[rule.history]
         outer = amax if rule.has_fitted_outer else None
-        amaxes.append(Amax(tiles=amax if tiles else None, outer=outer, new=new))
-    return amaxes
+        output.amax = Amax(tiles=amax if tiles else None, outer=outer, new=new)
 
 
 def _plan_without_copies(source: "Source") -> QuantizePlan:
@@ -195,8 +185,7 @@ def reciprocals_of(source: "Source", block_columns: int) -> "torch.Tensor | None
         (-(-source.rows // plan.rows),),
         *(source.x, reciprocals, source.rows, source.columns, source.x.stride(0)),
         EPS=source.eps,
-        BLOCK_ROWS=plan.rows,
-        BLOCK_COLUMNS=plan.columns,
+        PLAN=plan,
         num_warps=plan.warps,
         **COMPILE_OPTIONS,
     )

@@ -246,16 +246,17 @@ def nearest_size(q, ELEMENT: tl.constexpr):
 
 
 @triton.jit
-def random_bits(seed, rows, start_k, k, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
-    """int32[BLOCK_MN, BLOCK_K], 0 to 255: random bits of a block's rows int32[BLOCK_MN], from start_k on.
+def random_bits(seed, rows, block_k, k, BLOCK_K: tl.constexpr):
+    """int32[BLOCK_MN, BLOCK_K], 0 to 255: random bits of a block's rows int32[BLOCK_MN].
 
     A counter belongs to a position in the operand: neither blocks nor strides change the bits. seed: a
     number, or a pointer to one, which a captured graph reads at each replay.
     """
     if seed.dtype.is_ptr():
         seed = tl.load(seed)
+    BLOCK_MN: tl.constexpr = rows.shape[0]
     rows = rows.to(tl.int64)[:, None]
-    runs = start_k // EACH + tl.arange(0, BLOCK_K // EACH)[None, :]
+    runs = block_k * BLOCK_K // EACH + tl.arange(0, BLOCK_K // EACH)[None, :]
     first, second, third, fourth = tl.randint4x(seed, rows * tl.cdiv(k, EACH) + runs)
     # [BLOCK_MN, runs, 4]: join puts its two tensors side by side along a new last dim.
     words = tl.join(tl.join(first, third), tl.join(second, fourth))

@@ -5,7 +5,6 @@ No torch, no GPU. Floating-point facts are bits of fp32, because a kernel works 
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +18,6 @@ from fp8core.scales import Fit, ScaleRule
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import DeviceKind, Unsupported
 
-if TYPE_CHECKING:
-    from kernels.quantize.plan import Cut
-
 FP32, MXINT8 = FORMATS["fp32"], FORMATS["mxint8"]
 _CAST = (FORMATS["e4m3"], FORMATS["e5m2"])
 """Formats to which the hardware casts from sm_89 on, nearest even."""
@@ -34,8 +30,12 @@ PARTIALS = 512
 MOST_ELEMENTS = 1 << 14
 """The most elements of a block."""
 _CODE_BITS = (4, 6, 8)
+K_PADDING = 128
+"""Codes are stored with zeros up to a multiple of this along K, for TMA and torch's own ops."""
 LEAST_K = 16
 """Elements along K of one draw of random bits, and of one step of packing."""
+TENSOR = TileShape(WHOLE, WHOLE)
+Block = tuple[int, int]
 WHOLE_NUMBERS = float(1 << FP32.mantissa_bits)
 """2**23: from here to 2**24, fp32 numbers are 1 apart."""
 
@@ -313,10 +313,12 @@ class RotationFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class OperandFacts:
-    """An operand: preparation of its numbers, scale, encoding and tiles.
+    """An operand: preparation of its numbers, scale, encoding, tiles, and parts of a block, each in a tile.
 
     - nearest: the format with a rounding that is not random.
+    - saved: None without a saved copy, or if another launch writes it first.
     - tile, outer: extents of a tile and of an outer tile, 0 for the whole dim. part: those of a block's part.
+    - fused: a part is a whole tile, so its amax needs no earlier pass.
     - in_words: a word has codes of one tile, which are 0 if it is broken.
     - padded: rows of codes end in zeros beyond K.
     """
@@ -332,6 +334,7 @@ class OperandFacts:
     outer_k: int
     part_mn: int
     part_k: int
+    fused: bool
     in_words: bool
     padded: bool
 
@@ -353,21 +356,37 @@ def is_packed(spec: OperandSpec) -> bool:
     return spec.format.packed_bits < 8
 
 
-def operand_facts(spec: OperandSpec, cut: "Cut", kind: DeviceKind) -> OperandFacts:
+def operand_facts(
+    spec: OperandSpec,
+    mn: int,
+    k: int,
+    block: Block,
+    kind: DeviceKind,
+    *,
+    fused: bool,
+    with_saved: bool = True,
+) -> OperandFacts:
+    """Facts of an operand [mn, k] in blocks (mn, K) that are large enough for it."""
+    part = whole_part(spec.tile, mn, k) if fused else part_within(spec.tile, *block)
+    assert part is not None, "a block holds a tile only if a tile has a size"
     outer = spec.scale_rule.outer
-    around = outer.tile if outer is not None else TileShape(WHOLE, WHOLE)
+    around = TENSOR if outer is None else outer.tile
     rounding = Rounding.NEAREST_EVEN if spec.is_random else spec.rounding
-    encoding = kind if cut.casts else DeviceKind.INTERPRETER
+    # Triton compiles a dim of 1 in, and most codes of a block are then casts of a constant: the ptxas of CUDA
+    # 12.8 and 12.9 packs these wrong beside other codes.
+    encoding = DeviceKind.INTERPRETER if 1 in (mn, k) else kind
     in_range = holds(spec.scale_rule, spec.format)
-    saved = None
-    if cut.saved is not None and spec.saved_as is not None:
+    saved, copy = None, spec.saved_as if with_saved else None
+    if copy is not None:
+        saved_part = whole_part(copy.tile, mn, k)
+        assert saved_part is not None, "a block holds the saved copy's tiles"
         saved = SavedFacts(
-            element=element_facts(spec.saved_as.format, spec.saved_as.rounding, kind),
-            rule=rule_facts(spec.saved_as.scale_rule, spec.saved_as.format, kind),
-            part_mn=cut.saved[0],
-            part_k=cut.saved[1],
+            element=element_facts(copy.format, copy.rounding, kind),
+            rule=rule_facts(copy.scale_rule, copy.format, kind),
+            part_mn=saved_part[0],
+            part_k=saved_part[1],
         )
-    packed = spec.format.nan_code or spec.scale_rule.history or cut.part_k % LEAST_K
+    packed = spec.format.nan_code or spec.scale_rule.history or part[1] % LEAST_K
     return OperandFacts(
         element=replace(element_facts(spec.format, spec.rounding, encoding), in_range=in_range),
         nearest=replace(element_facts(spec.format, rounding, kind), in_range=in_range),
@@ -378,15 +397,43 @@ def operand_facts(spec: OperandSpec, cut: "Cut", kind: DeviceKind) -> OperandFac
         tile_k=spec.tile.k or 0,
         outer_mn=around.mn or 0,
         outer_k=around.k or 0,
-        part_mn=cut.part_mn,
-        part_k=cut.part_k,
+        part_mn=part[0],
+        part_k=part[1],
+        fused=fused,
         in_words=is_packed(spec) and not packed,
-        padded=cut.padded,
+        padded=k % K_PADDING > 0,
     )
 
 
-def history_extent(steps: int) -> int:
-    return 1 << max(steps - 1, 0).bit_length()
+def whole_part(tile: TileShape, mn: int, k: int) -> Block | None:
+    """The part of a block that holds exactly one tile, in powers of two; None if there is none."""
+    part = []
+    for extent, size in ((tile.mn, mn), (tile.k, k)):
+        if extent is not WHOLE and not extent & (extent - 1):
+            part.append(extent)
+        elif extent is WHOLE or extent >= size:
+            part.append(power_over(size))
+        else:
+            return None
+    return part[0], part[1]
+
+
+def part_within(tile: TileShape, block_mn: int, block_k: int) -> Block:
+    """The largest part of a block, in powers of two, that lies in one tile wherever the block starts."""
+    mn, k = (
+        block if extent is WHOLE else min(extent & -extent, block)
+        for extent, block in ((tile.mn, block_mn), (tile.k, block_k))
+    )
+    return mn, k
+
+
+def power_over(size: int) -> int:
+    """The smallest power of two that is no less."""
+    return 1 << max(size - 1, 0).bit_length()
+
+
+def padded(k: int) -> int:
+    return -(-k // K_PADDING) * K_PADDING
 
 
 def least_k(spec: OperandSpec) -> int:

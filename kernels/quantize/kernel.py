@@ -16,7 +16,7 @@ import triton
 import triton.language as tl
 
 from kernels.bits import BF16_CUT, float_bits, float_of
-from kernels.quantize.amax import PARTIALS, part_amax, whole_amaxes
+from kernels.quantize.amax import PARTIALS, block_amax, whole_amaxes
 from kernels.quantize.blocks import block_rows, load_rows, load_runs, turn_over
 from kernels.quantize.encode import encode
 from kernels.quantize.sources import compute_blocks
@@ -67,8 +67,6 @@ def quantize_kernel(
     SOURCE: tl.constexpr,
     EPS: tl.constexpr,
     PLAN: tl.constexpr,
-    ALONG: tl.constexpr,
-    DOWN: tl.constexpr,
     HISTORY: tl.constexpr,
     REVERSED: tl.constexpr,
     CAST: tl.constexpr,
@@ -80,9 +78,9 @@ def quantize_kernel(
       reciprocals [rows] times other = weight; without reciprocals a block has whole rows and computes them,
       EPS: bits of the number added to their mean square. across: blocks beside each other in one half of a
       computed result.
-    - ALONG, DOWN: OperandFacts with K along the rows, and down the columns, or None. Codes of 8 bits are
-      uint8, others are packed in words int32. Pointers that an operand does not need are None: amax and
-      outer_amax, from an earlier pass; new_amax, for this step's; table and values, of codes.
+    - along, down: the operands with K along the rows, and down the columns. Codes of 8 bits are uint8, others
+      are packed in words int32. Pointers that an operand does not need are None: amax and outer_amax, from an
+      earlier pass; new_amax, for this step's; table and values, of codes.
     - PLAN: QuantizePlan. In a cooperative launch, programs find the whole tensor's amax together, in three
       zeros at amax or outer_amax of the first operand; history_ptr, steps and HISTORY: see whole_amax_kernel.
     - out_ptr: for a computed result in bf16, or None. out_amax_ptr: zeros int32[PARTIALS], of which the
@@ -97,27 +95,15 @@ def quantize_kernel(
     earlier = (history_ptr, steps)
     along_amaxes = (along_amax_ptr, along_outer_amax_ptr, along_new_amax_ptr)
     along = (
-        along_codes_ptr,
-        along_scale_ptr,
-        along_outer_scale_ptr,
-        along_table_ptr,
-        along_values_ptr,
-        along_seed,
-        along_codes_stride,
-        along_mn_tiles,
-        along_outer_mn_tiles,
+        (along_codes_ptr, along_scale_ptr, along_outer_scale_ptr),
+        (along_table_ptr, along_values_ptr, along_seed),
+        (along_codes_stride, along_mn_tiles, along_outer_mn_tiles),
     )
     down_amaxes = (down_amax_ptr, down_outer_amax_ptr, down_new_amax_ptr)
     down = (
-        down_codes_ptr,
-        down_scale_ptr,
-        down_outer_scale_ptr,
-        down_table_ptr,
-        down_values_ptr,
-        down_seed,
-        down_codes_stride,
-        down_mn_tiles,
-        down_outer_mn_tiles,
+        (down_codes_ptr, down_scale_ptr, down_outer_scale_ptr),
+        (down_table_ptr, down_values_ptr, down_seed),
+        (down_codes_stride, down_mn_tiles, down_outer_mn_tiles),
     )
     if SOURCE == "":
         half = 0
@@ -125,14 +111,12 @@ def quantize_kernel(
         if REVERSED:
             near = tl.num_programs(0) - 1 - near
             far = tl.num_programs(1) - 1 - far
-        if DOWN is None:
+        if PLAN.down is None:
             position = (near, far, rows, columns)
         else:
             position = (far, near, rows, columns)
         if PLAN.thread_rows > 0:
-            first = load_runs(
-                x_ptr, position, memory[1], ROWS, COLUMNS, PLAN.thread_rows, PLAN.patch, PLAN.at_once
-            )
+            first = load_runs(x_ptr, position, memory[1], PLAN)
         else:
             first = load_rows(x_ptr, position, memory[1], PLAN)
         second = first
@@ -145,7 +129,7 @@ def quantize_kernel(
             block, half = block // 2, block % 2
         position = (block // across, block % across, rows, columns)
         inputs = (x_ptr, other_ptr, reciprocals_ptr, x_stride, other_stride)
-        first, second = compute_blocks(inputs, position, half, SOURCE, EPS, PLAN, DOWN is not None, CAST)
+        first, second = compute_blocks(inputs, position, half, SOURCE, EPS, PLAN, PLAN.down is not None, CAST)
     block_row, block_column, _, _ = position
     if EVERY == 2:
         # These bf16 numbers wait as 16 bits, in half as many registers.
@@ -163,7 +147,7 @@ def quantize_kernel(
             offsets = row.to(tl.int64) * out_stride + column
             tl.store(to + offsets, y.to(out_ptr.dtype.element_ty), mask=(row < rows) & (column < columns))
         if out_amax_ptr is not None:
-            largest = tl.max(part_amax(y, ROWS, COLUMNS, ROWS, COLUMNS, CAST))
+            largest = block_amax(y, CAST)
             tl.atomic_max(out_amax_ptr + tl.program_id(0) % PARTIALS, largest, sem="relaxed")
         if SOURCE == "":
             whole = position
@@ -171,9 +155,7 @@ def quantize_kernel(
             # A half is a whole number of blocks.
             whole = (block_row, block_column + own * (columns // COLUMNS), rows, HALVES * columns)
         amaxes = (along_amaxes, down_amaxes)
-        _write_copies(
-            y, memory, whole, earlier, amaxes, (along, down), PLAN, ALONG, DOWN, HISTORY, SOURCE == "", CAST
-        )
+        _write_copies(y, memory, whole, earlier, amaxes, (along, down), PLAN, HISTORY, SOURCE == "", CAST)
 
 
 @triton.jit
@@ -185,15 +167,13 @@ def _write_copies(
     amaxes,
     pointers,
     PLAN: tl.constexpr,
-    ALONG: tl.constexpr,
-    DOWN: tl.constexpr,
     HISTORY: tl.constexpr,
     AGAIN: tl.constexpr,
     CAST: tl.constexpr,
 ):
     """Write codes and scales of a block at `position` for one operand or two.
 
-    Rows are in the order of load_runs; with PLAN.in_runs, ALONG takes them in that order. AGAIN: a repair
+    Rows are in the order of load_runs; if PLAN.in_runs, PLAN.along takes them in that order. AGAIN: a repair
     reads x again, after all uses of the block's numbers.
     """
     along_amaxes, down_amaxes = amaxes
@@ -201,41 +181,41 @@ def _write_copies(
     block_row, block_column, rows, columns = position
     transposed = (block_column, block_row, columns, rows)
     if PLAN.thread_rows > 0:
-        turned = turn_over(block, PLAN.rows, PLAN.columns, PLAN.thread_rows)
+        turned = turn_over(block, PLAN.thread_rows)
     if PLAN.cooperative or PLAN.shared:
         # One amax serves both operands: the pointers of the first count.
-        if ALONG is not None:
+        if PLAN.along is not None:
             amax_ptrs = along_amaxes
-            whole = whole_amaxes(block, position, earlier, amax_ptrs, PLAN, False, HISTORY, CAST)
+            whole = whole_amaxes(block, position, earlier, amax_ptrs, PLAN, HISTORY, CAST)
         else:
             amax_ptrs = down_amaxes
-            whole = whole_amaxes(turned, position, earlier, amax_ptrs, PLAN, True, HISTORY, CAST)
+            whole = whole_amaxes(turned, position, earlier, amax_ptrs, PLAN, HISTORY, CAST)
         # Triton 3.6 returns no None in a tuple.
         down_amaxes = (
             None if amax_ptrs[0] is None else whole[0],
             None if amax_ptrs[1] is None else whole[1],
             None if amax_ptrs[2] is None else whole[2],
         )
-        if ALONG is not None:
+        if PLAN.along is not None:
             along_amaxes = down_amaxes
-    if ALONG is not None:
+    if PLAN.along is not None:
         if PLAN.in_runs or PLAN.thread_rows == 0:
             x = block
         else:
             x = tl.trans(turned)
-        written = write_block(x, along_amaxes, along, position, ALONG, PLAN, False, CAST)
+        written = write_block(x, along_amaxes, along, position, PLAN, False, CAST)
         if not AGAIN:
-            repair_block(written, x, memory, along, position, ALONG, PLAN, False, CAST)
-    if DOWN is not None:
-        lines = write_block(turned, down_amaxes, down, transposed, DOWN, PLAN, True, CAST)
+            repair_block(written, x, memory, along, position, PLAN, False, CAST)
+    if PLAN.down is not None:
+        lines = write_block(turned, down_amaxes, down, transposed, PLAN, True, CAST)
         if not AGAIN:
-            repair_block(lines, turned, memory, down, transposed, DOWN, PLAN, True, CAST)
-    if AGAIN and ALONG is not None:
-        repair_block(written, None, memory, along, position, ALONG, PLAN, False, CAST)
-    if AGAIN and DOWN is not None:
+            repair_block(lines, turned, memory, down, transposed, PLAN, True, CAST)
+    if AGAIN and PLAN.along is not None:
+        repair_block(written, None, memory, along, position, PLAN, False, CAST)
+    if AGAIN and PLAN.down is not None:
         x_ptr, strides = memory
         down_memory = (x_ptr, (strides[1], strides[0]))
-        repair_block(lines, None, down_memory, down, transposed, DOWN, PLAN, True, CAST)
+        repair_block(lines, None, down_memory, down, transposed, PLAN, True, CAST)
 
 
 @triton.jit

@@ -12,17 +12,15 @@ from kernels.launching.launch import empty, filled, launch
 from kernels.launching.parameters import Scalar
 from kernels.quantize.collect import (
     Amax,
-    amaxes_of_result,
-    amaxes_of_x,
-    loads_in_patches,
+    loadable,
     reciprocals_of,
+    set_amaxes_of_result,
+    set_amaxes_of_x,
 )
-from kernels.quantize.facts import OperandFacts, history_extent, operand_facts
+from kernels.quantize.facts import OperandFacts, padded, power_over
 from kernels.quantize.plan import (
-    Cut,
     QuantizePlan,
     cooperative_programs,
-    padded,
     plan_both,
     plan_copies,
     plan_quantize,
@@ -34,7 +32,7 @@ from kernels.quantize.strips import (
     launch_strips,
     lies_in_words,
     panel_rows,
-    strip_cut,
+    strip_facts,
     takes_strips,
 )
 from kernels.quantize.tensor import QuantizedTensor, empty_scale, lookup_tables
@@ -58,14 +56,24 @@ class Source:
     - amax: int32[PARTIALS], of which the largest is the bits of x's amax; None if unknown.
     """
 
-    name: str
     x: "torch.Tensor"
-    rows: int
-    columns: int
+    name: str = ""
     other: "torch.Tensor | None" = None
-    halves: int = 1
     eps: int = 0
     amax: "torch.Tensor | None" = None
+
+    @property
+    def rows(self) -> int:
+        return self.x.shape[0]
+
+    @property
+    def columns(self) -> int:
+        """Columns of the result, or of each half."""
+        return self.x.shape[1] // (2 if self.name.startswith("swiglu") else 1)
+
+    @property
+    def halves(self) -> int:
+        return 2 if self.name == "swiglu backward" else 1
 
     @property
     def tensors(self) -> "tuple[torch.Tensor, ...]":
@@ -86,21 +94,25 @@ class Source:
         return self.name == "rms norm"
 
     def plan(self, operands: Sequence[Operand | None]) -> QuantizePlan | None:
-        return plan_copies(operands, self.rows, self.columns, halves=self.halves, is_norm=self.is_norm)
+        kind = current_device().kind
+        return plan_copies(operands, self.rows, self.columns, kind, halves=self.halves, is_norm=self.is_norm)
 
 
 class Output:
+    """Memory of a copy, and the amax that its scales need: None, but for an earlier pass or launch."""
+
     def __init__(
         self,
         source: Source,
         operand: Operand,
-        cut: Cut,
+        facts: OperandFacts,
         seed: "Scalar | torch.Tensor | None" = None,
         history: "torch.Tensor | None" = None,
     ) -> None:
         import torch
 
-        self.operand, self.cut, self._seed, self._history = operand, cut, seed, history
+        self.operand, self.facts, self._seed, self._history = operand, facts, seed, history
+        self.amax = Amax()
         self.sizes = operand.stored(source.shape)
         """(mn, K)"""
         device = source.x.device
@@ -116,13 +128,9 @@ class Output:
 
         return self.codes if self.operand.spec.format.packed_bits == 8 else self.codes.view(torch.int32)
 
-    @property
-    def facts(self) -> OperandFacts:
-        return operand_facts(self.operand.spec, self.cut, current_device().kind)
-
-    def arguments(self, amax: Amax) -> tuple[Any, ...]:
+    def arguments(self) -> tuple[Any, ...]:
         """A kernel's arguments for this operand, from amax_ptr to outer_mn_tiles."""
-        spec, tables = self.operand.spec, (None, None)
+        spec, tables, amax = self.operand.spec, (None, None), self.amax
         if self.facts.element.encode_by == "table":
             tables = lookup_tables(spec.format.name, spec.rounding, self.codes.device)
         outer = self.outer if spec.scale_rule.has_fitted_outer else None
@@ -131,12 +139,12 @@ class Output:
             *(self.words.stride(0), self.scale.shape[1], 1 if outer is None else outer.shape[1]),
         )
 
-    def result(self, amax: Amax) -> QuantizedTensor:
+    def result(self) -> QuantizedTensor:
         import torch
 
-        new = None
-        if amax.new is not None:
-            new = amax.new.view(torch.float32).view(1, 1)
+        new = self.amax.new
+        if new is not None:
+            new = new.view(torch.float32).view(1, 1)
         elif self.operand.spec.scale_rule.history:
             new = torch.zeros((1, 1), dtype=torch.float32, device=self.codes.device)
         return QuantizedTensor.of(self.operand, self.codes, self.scale, self.sizes[1], self.outer, new)
@@ -170,30 +178,22 @@ def quantize_one(
     history: "torch.Tensor | None",
 ) -> QuantizedTensor:
     device, spec = current_device(), operand.spec
-    if device.kind is DeviceKind.INTERPRETER:
-        x = x.float()  # its loads of bfloat16 are not to be trusted; the values are the same
-    source = Source(name="", x=x, rows=x.shape[0], columns=x.shape[1])
+    source = Source(x=x)
     sizes, along_k = operand.stored(source.shape), operand.stored((x.stride(0), x.stride(1)))[1]
     lines = x if operand.k_is_rows else x.T
     part_rows = panel_rows(spec, *sizes, device)
     if part_rows and lies_in_words(lines):
-        plan = plan_quantize(spec, *sizes, side_by_side=False)
-        output = Output(source, operand, plan.only)
+        output = Output(source, operand, strip_facts(operand, source.shape))
         launch_panels(output, lines, part_rows)
-        return output.result(Amax())
+        return output.result()
     programs = cooperative_programs(device)
-    plan = plan_quantize(spec, *sizes, side_by_side=along_k == 1, programs=programs)
+    plan = plan_quantize(spec, *sizes, device.kind, side_by_side=along_k == 1, programs=programs)
     if operand.saved is not None and plan.only.saved is None:
         source = replace(source, x=quantize_one(x, operand.saved, None, None).values())
     output = Output(source, operand, plan.only, seed, history)
-    if not x.numel():
-        return output.result(Amax())
-    (amax,) = amaxes_of_x(source, [output], plan)
-    if device.kind is DeviceKind.GPU and not loads_in_patches(source.x):
-        plan = plan.without_patches()
-    side = _ALONG if plan.down is None else _DOWN
-    _launch(source, plan, {side: output}, {side: amax})
-    return output.result(amax)
+    if x.numel():
+        _write(source, plan, {_ALONG if plan.down is None else _DOWN: output})
+    return output.result()
 
 
 def quantize_two(
@@ -203,35 +203,26 @@ def quantize_two(
     history: "torch.Tensor | None",
 ) -> tuple[QuantizedTensor, QuantizedTensor]:
     """Quantize a checked x as two operands; from one read if K of one runs along rows, of the other down."""
-    x, device, plan = source.x, current_device(), None
+    x, device, strips, plan = source.x, current_device(), False, None
     is_transposed = x.stride(0) == 1 and x.stride(1) != 1
-    lines, sizes = (x.T, source.shape[::-1]) if is_transposed else (x, source.shape)
+    lines = replace(source, x=x.T) if is_transposed else source
     sides = [_DOWN if each.k_is_rows != is_transposed else _ALONG for each in operands]
     if sides[0] != sides[1] and x.numel() and 1 in x.stride():
         along, down = (operands[sides.index(side)].spec for side in (_ALONG, _DOWN))
-        if takes_strips("", along, down, *sizes, device) and lies_in_words(lines):
-            cuts = [strip_cut(each, source.shape) for each in operands]
-            outputs = {side: Output(source, *each) for side, *each in zip(sides, operands, cuts, strict=True)}
-            launch_strips(replace(source, x=lines), outputs[_ALONG], outputs[_DOWN])
-            return tuple(each.result(Amax()) for each in outputs.values())
+        strips = takes_strips("", along, down, *lines.shape, device) and lies_in_words(lines.x)
         programs = 0 if source.amax is not None else cooperative_programs(device)
-        plan = plan_both(along, down, *sizes, programs=programs)
-    if plan is None:
-        return tuple(
-            quantize_one(x, each, seed, history if each.spec.scale_rule.history else None)
-            for each, seed in zip(operands, seeds, strict=True)
-        )
-    if device.kind is DeviceKind.INTERPRETER:
-        source = replace(source, x=x.float())  # as in quantize_one
-    outputs = {
-        side: Output(source, operand, plan.down if side else plan.along, seed, history)
-        for side, operand, seed in zip(sides, operands, seeds, strict=True)
-    }
-    if device.kind is DeviceKind.GPU and not loads_in_patches(x):
-        plan = replace(plan, patch=0)
-    amaxes = dict(zip(sides, amaxes_of_x(source, list(outputs.values()), plan), strict=True))
-    _launch(source, plan, outputs, amaxes)
-    return tuple(each.result(amaxes[side]) for side, each in outputs.items())
+        plan = None if strips else plan_both(along, down, *lines.shape, device.kind, programs=programs)
+    if plan is None and not strips:
+        return tuple(quantize_one(x, each, seed, history) for each, seed in zip(operands, seeds, strict=True))
+    outputs = {}
+    for side, operand, seed in zip(sides, operands, seeds, strict=True):
+        facts = strip_facts(operand, source.shape) if strips else plan.down if side else plan.along
+        outputs[side] = Output(source, operand, facts, seed, history)
+    if strips:
+        launch_strips(lines, outputs[_ALONG], outputs[_DOWN])
+    else:
+        _write(source, plan, outputs)
+    return tuple(each.result() for each in outputs.values())
 
 
 def quantize_computed(
@@ -246,31 +237,18 @@ def quantize_computed(
 
     out_amax: int32[PARTIALS] of zeros, of which the largest becomes the bits of the result's amax.
     """
-    import torch
-
     strips, outputs = _takes_strips(source, operands), {}
     for operand, seed in zip(operands, seeds, strict=True):
         if operand is not None:
-            cut = plan.down if operand.k_is_rows else plan.along
-            cut = strip_cut(operand, source.shape) if strips else cut
-            outputs[operand.k_is_rows] = Output(source, operand, cut, seed, history)
+            facts = plan.down if operand.k_is_rows else plan.along
+            facts = strip_facts(operand, source.shape) if strips else facts
+            outputs[operand.k_is_rows] = Output(source, operand, facts, seed, history)
+    out = empty_result(source) if None in operands else None
     if strips:
         launch_strips(source, outputs.get(_ALONG), outputs[_DOWN], reciprocals_of(source, 0))
-        return tuple(outputs[each.k_is_rows].result(Amax()) for each in operands)
-    out = empty_result(source) if None in operands else None
-    target = out
-    if current_device().kind is DeviceKind.INTERPRETER:
-        # Its loads and stores of bfloat16 are not to be trusted; the values are the same.
-        other = None if source.other is None else source.other.float()
-        source = replace(source, x=source.x.float(), other=other)
-        target = None if out is None else out.float()
-    amaxes = dict(zip(outputs, amaxes_of_result(source, list(outputs.values())), strict=True))
-    reciprocals = reciprocals_of(source, plan.columns)
-    _launch(source, plan, outputs, amaxes, reciprocals=reciprocals, out=target, out_amax=out_amax)
-    if target is not out:
-        out.copy_(target.to(torch.bfloat16))
-    sides = [None if each is None else each.k_is_rows for each in operands]
-    return tuple(out if side is None else outputs[side].result(amaxes[side]) for side in sides)
+    else:
+        _write(source, plan, outputs, out, out_amax)
+    return tuple(out if each is None else outputs[each.k_is_rows].result() for each in operands)
 
 
 def empty_result(source: Source) -> "torch.Tensor":
@@ -289,55 +267,63 @@ def _takes_strips(source: Source, operands: Sequence[Operand | None]) -> bool:
     )
 
 
-def _launch(
+def _write(
     source: Source,
     plan: QuantizePlan,
     outputs: dict[bool, Output],
-    amaxes: dict[bool, Amax],
-    *,
-    reciprocals: "torch.Tensor | None" = None,
     out: "torch.Tensor | None" = None,
     out_amax: "torch.Tensor | None" = None,
 ) -> None:
-    """Launch the kernel for outputs and their amaxes, by side."""
+    """Write the outputs by side: passes for the amax that they need, then the kernel."""
     from kernels.quantize.kernel import quantize_kernel
 
-    x, along, down = source.x, outputs.get(_ALONG), outputs.get(_DOWN)
-    lead = along or down
-    rows, columns, strides = source.rows, source.columns, (x.stride(0), 1)
-    passes = list(amaxes.values())
+    along, down = outputs.get(_ALONG), outputs.get(_DOWN)
+    lead, target, reciprocals = along or down, out, None
+    if current_device().kind is DeviceKind.INTERPRETER:
+        # Its loads and stores of bfloat16 are not to be trusted; the values are the same.
+        other = None if source.other is None else source.other.float()
+        source = replace(source, x=source.x.float(), other=other)
+        target = None if out is None else out.float()
+    x, rows, columns, strides = source.x, source.rows, source.columns, (source.x.stride(0), 1)
     is_computed = source.name != ""
-    if not is_computed:
+    if is_computed:
+        set_amaxes_of_result(source, list(outputs.values()))
+        reciprocals = reciprocals_of(source, plan.columns)
+    else:
+        set_amaxes_of_x(source, list(outputs.values()), plan)
+        plan = loadable(plan, x)
+        if plan.down is None:
+            along, down = lead, None
         # Rows and columns are those of a block: K of the first operand runs along them.
         order = 1 if along else -1
         rows, columns = lead.sizes[::order]
         strides = lead.operand.stored((x.stride(0), x.stride(1)))[::order]
-        # Of two copies of x, the first one counts.
-        passes = [amaxes[_ALONG if along else _DOWN]]
     across, high = plan.blocks(rows, columns)
     history = lead.earlier() if plan.cooperative else None
+    # Of two copies of x, the first one counts.
+    passes = [each.amax for each in (outputs.values() if is_computed else (lead,))]
     is_read = any(each.tiles is not None or each.outer is not None for each in passes)
     grid = (across, high) if plan.down else (high, across)
     launch(
         quantize_kernel,
         (across * high * (1 + plan.split),) if is_computed else grid,
-        *(x, source.other, reciprocals, out, out_amax),
+        *(x, source.other, reciprocals, target, out_amax),
         *(history, None if history is None else history.numel()),
-        *(_ABSENT if along is None else along.arguments(amaxes[_ALONG])),
-        *(_ABSENT if down is None else down.arguments(amaxes[_DOWN])),
+        *(_ABSENT if along is None else along.arguments()),
+        *(_ABSENT if down is None else down.arguments()),
         *(rows, columns, *strides),
         None if source.other is None else source.other.stride(0),
-        None if out is None else out.stride(0),
+        None if target is None else target.stride(0),
         across if is_computed else None,
         SOURCE=source.name,
         EPS=source.eps,
         PLAN=plan,
-        ALONG=along and along.facts,
-        DOWN=down and down.facts,
-        HISTORY=1 if lead is None else history_extent(lead.operand.spec.scale_rule.history),
+        HISTORY=1 if lead is None else power_over(lead.operand.spec.scale_rule.history),
         REVERSED=is_read or reciprocals is not None,
         CAST=current_device().kind is DeviceKind.GPU,
         num_warps=plan.warps,
         **COMPILE_OPTIONS,
         **({"launch_cooperative_grid": True} if plan.cooperative else {}),
     )
+    if target is not out:
+        out.copy_(target)

@@ -37,8 +37,6 @@ def store_codes(
     mn,
     stride_mn,
     ELEMENT: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
     AT_ONCE: tl.constexpr,
 ):
     """Store a block's codes [BLOCK_MN, BLOCK_K] of `encode` or `ready_to_cast`.
@@ -48,25 +46,24 @@ def store_codes(
     - AT_ONCE: bytes that a thread stores at once, or 0 for the most.
     """
     EACH: tl.constexpr = 1 if ELEMENT.bits == 8 else 4 if ELEMENT.bits == 6 else 8
-    COLUMNS: tl.constexpr = BLOCK_K // EACH
+    COLUMNS: tl.constexpr = codes.shape[1] // EACH
     position = tl.arange(0, COLUMNS)
     columns = block_k * COLUMNS + position
     if ELEMENT.bits == 8:
         stored = (codes - ELEMENT.raised).to(tl.uint8)
     elif ELEMENT.bits == 6:
-        stored = _pack_sixes(codes, ELEMENT, BLOCK_MN, BLOCK_K)
+        stored = _pack_sixes(codes, ELEMENT)
         # The last of four neighbors stores nothing: together, a warp's others fill whole sectors.
         columns = columns // 4 * 3 + position % 4
     else:
-        stored = _pack_fours(codes, ELEMENT.raised, BLOCK_MN, BLOCK_K)
+        stored = _pack_fours(codes, ELEMENT.raised)
     inside = columns < stride_mn
     if ELEMENT.bits == 6:
         inside = inside & (position % 4 < 3)
     if broken is not None:
-        PART_MN: tl.constexpr = BLOCK_MN // broken.shape[0]
+        PART_MN: tl.constexpr = codes.shape[0] // broken.shape[0]
         PART_COLUMNS: tl.constexpr = COLUMNS // broken.shape[1]
-        mask = tl.where(broken, 0, -1)
-        stored &= expand_parts(mask, BLOCK_MN, COLUMNS, PART_MN, PART_COLUMNS)
+        stored &= expand_parts(tl.where(broken, 0, -1), PART_MN, PART_COLUMNS)
     if AT_ONCE > 0:
         columns = tl.max_contiguous(columns, AT_ONCE)
     offsets = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
@@ -80,8 +77,6 @@ def store_patches(
     position,
     stride_mn,
     ELEMENT: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
     THREAD_ROWS: tl.constexpr,
     PATCH: tl.constexpr,
     TURNED: tl.constexpr,
@@ -91,6 +86,8 @@ def store_patches(
     codes: [BLOCK_MN, BLOCK_K] of a block of `load_runs` with this PATCH; if TURNED, of its transpose. Triton
     3.6 gives a store with this order of dims the threads of that load.
     """
+    BLOCK_MN: tl.constexpr = codes.shape[0]
+    BLOCK_K: tl.constexpr = codes.shape[1]
     block_mn, block_k, mn, _ = position
     stored = (codes - ELEMENT.raised).to(tl.uint8)
     if TURNED:
@@ -119,18 +116,20 @@ def store_patches(
 
 
 @triton.jit
-def _pack_fours(codes, RAISED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
+def _pack_fours(codes, RAISED: tl.constexpr):
     """int32[BLOCK_MN, BLOCK_K / 8] of int32 codes [BLOCK_MN, BLOCK_K], each RAISED too high."""
-    eights = tl.reshape(codes, [BLOCK_MN, BLOCK_K // 8, 8])
+    eights = tl.reshape(codes, [codes.shape[0], codes.shape[1] // 8, 8])
     # The sum's excess is the same for all words, modulo 2**32.
     return tl.sum(eights << (4 * tl.arange(0, 8))[None, None, :], axis=2) - _word(RAISED * 0x11111111)
 
 
 @triton.jit
-def _pack_sixes(codes, ELEMENT: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
+def _pack_sixes(codes, ELEMENT: tl.constexpr):
     """int32[BLOCK_MN, BLOCK_K / 4] of codes: three of four words hold sixteen; the last is anything."""
+    BLOCK_MN: tl.constexpr = codes.shape[0]
+    BLOCK_K: tl.constexpr = codes.shape[1]
     if codes.dtype == tl.float32:
-        bits_24 = _cast_fours(codes, ELEMENT, BLOCK_MN, BLOCK_K)
+        bits_24 = _cast_fours(codes, ELEMENT)
     else:
         fours = tl.reshape(codes.to(tl.int32), [BLOCK_MN, BLOCK_K // 4, 4])
         bits_24 = tl.sum(fours << (6 * tl.arange(0, 4))[None, None, :], axis=2)
@@ -146,9 +145,9 @@ def _pack_sixes(codes, ELEMENT: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: t
 
 
 @triton.jit
-def _cast_fours(q, ELEMENT: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
+def _cast_fours(q, ELEMENT: tl.constexpr):
     """int32[BLOCK_MN, BLOCK_K / 4]: 24 bits, the codes of four numbers of `ready_to_cast`."""
-    even, odd = tl.split(tl.reshape(q, [BLOCK_MN, BLOCK_K // 4, 2, 2]))
+    even, odd = tl.split(tl.reshape(q, [q.shape[0], q.shape[1] // 4, 2, 2]))
     first, third = tl.split(even)
     second, fourth = tl.split(odd)
     CAST: tl.constexpr = CAST_E4M3 if ELEMENT.mantissa == 3 else CAST_E5M2

@@ -17,7 +17,6 @@ def amax_kernel(
     x_stride_mn,
     x_stride_k,
     mn_tiles,
-    OPERAND: tl.constexpr,
     PLAN: tl.constexpr,
     TILE_MN: tl.constexpr,
     TILE_K: tl.constexpr,
@@ -25,16 +24,17 @@ def amax_kernel(
     PART_K: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """Raise amax int32[k_tiles, mn_tiles] to the bits of each tile's largest |x|, prepared for OPERAND.
+    """Raise amax int32[k_tiles, mn_tiles] to the bits of each tile's largest |x|, prepared for PLAN.only.
 
     TILE 0: the whole dim.
     """
-    BLOCK_MN: tl.constexpr = PLAN.columns if PLAN.down is not None else PLAN.rows
-    BLOCK_K: tl.constexpr = PLAN.rows if PLAN.down is not None else PLAN.columns
+    OPERAND: tl.constexpr = PLAN.only
+    BLOCK_MN: tl.constexpr = PLAN.block[0]
+    BLOCK_K: tl.constexpr = PLAN.block[1]
     position = (tl.program_id(0), tl.program_id(1), mn, k)
     x = load_block(x_ptr, position, (x_stride_mn, x_stride_k), PLAN)
-    x = prepare(x, tl.program_id(1), k, OPERAND, BLOCK_MN, BLOCK_K, CAST)
-    amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K, CAST)
+    x = prepare(x, tl.program_id(1), k, OPERAND, CAST)
+    amax = part_amax(x, PART_MN, PART_K, CAST)
     tiles, inside, _ = part_tiles(position, mn_tiles, TILE_MN, TILE_K, PART_MN, PART_K, BLOCK_MN, BLOCK_K, 0)
     # Several programs may have parts of one tile; the largest of integers does not depend on their order.
     tl.atomic_max(amax_ptr + tiles, amax, mask=inside)
@@ -57,14 +57,13 @@ def whole_amax_kernel(
     blocks,
     SOURCE: tl.constexpr,
     EPS: tl.constexpr,
-    OPERAND: tl.constexpr,
     PLAN: tl.constexpr,
     HISTORY: tl.constexpr,
     CAST: tl.constexpr,
 ):
     """Write amax int32[PARTIALS]; the largest of them is the bits of the largest size in a whole tensor.
 
-    SOURCE "": the tensor is x, prepared for OPERAND. Else it is SOURCE's result from x and other, as in
+    SOURCE "": the tensor is x, prepared for PLAN.only. Else it is SOURCE's result from x and other, as in
     quantize_kernel; mn and K are then rows and columns of the result, or of each half, in `blocks` blocks,
     `across` beside each other. The blocks of a norm have whole rows.
 
@@ -72,8 +71,10 @@ def whole_amax_kernel(
     next pass. history_ptr, if any: the amax of `steps` earlier steps, at most HISTORY; unless their largest
     is 0, it counts and x is not read.
     """
-    BLOCK_MN: tl.constexpr = PLAN.columns if PLAN.down is not None else PLAN.rows
-    BLOCK_K: tl.constexpr = PLAN.rows if PLAN.down is not None else PLAN.columns
+    BLOCK_MN: tl.constexpr = PLAN.block[0]
+    BLOCK_K: tl.constexpr = PLAN.block[1]
+    if SOURCE == "":
+        OPERAND: tl.constexpr = PLAN.only
     program = tl.program_id(0)
     if new_amax_ptr is not None:
         tl.store(new_amax_ptr, 0, mask=program == 0)
@@ -90,15 +91,15 @@ def whole_amax_kernel(
             if SOURCE == "":
                 position = (block % wide, block // wide, mn, k)
                 x = load_block(x_ptr, position, (x_stride_mn, x_stride_k), PLAN)
-                x = prepare(x, block // wide, k, OPERAND, BLOCK_MN, BLOCK_K, CAST)
-                amax = part_amax(x, BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST)
+                x = prepare(x, block // wide, k, OPERAND, CAST)
+                amax = part_amax(x, BLOCK_MN, BLOCK_K, CAST)
             else:
                 position = (block // wide, block % wide, mn, k)
                 inputs = (x_ptr, other_ptr, None, x_stride_mn, other_stride)
                 first, second = compute_blocks(inputs, position, 0, SOURCE, EPS, PLAN, True, CAST)
-                amax = part_amax(first, BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST)
+                amax = part_amax(first, BLOCK_MN, BLOCK_K, CAST)
                 if SOURCE == "swiglu backward":
-                    amax = tl.maximum(amax, part_amax(second, BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST))
+                    amax = tl.maximum(amax, part_amax(second, BLOCK_MN, BLOCK_K, CAST))
             largest = tl.maximum(largest, tl.max(amax))
     part = tl.arange(0, PARTIALS)
     # With fewer programs than parts, each writes several.
@@ -107,18 +108,11 @@ def whole_amax_kernel(
 
 @triton.jit
 def reciprocal_rms_kernel(
-    x_ptr,
-    reciprocals_ptr,
-    rows,
-    columns,
-    stride,
-    EPS: tl.constexpr,
-    BLOCK_ROWS: tl.constexpr,
-    BLOCK_COLUMNS: tl.constexpr,
+    x_ptr, reciprocals_ptr, rows, columns, stride, EPS: tl.constexpr, PLAN: tl.constexpr
 ):
     """Write float32[rows]: 1 over the root mean square of each row of x, for blocks without whole rows."""
     block = tl.program_id(0)
-    x = load_runs(x_ptr, (block, 0, rows, columns), (stride, 1), BLOCK_ROWS, BLOCK_COLUMNS, 0, 0)
-    reciprocals = reciprocal_rms(x.to(tl.float32), columns, EPS, BLOCK_ROWS, BLOCK_COLUMNS)
-    row = block * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
+    x = load_runs(x_ptr, (block, 0, rows, columns), (stride, 1), PLAN)
+    reciprocals = reciprocal_rms(x.to(tl.float32), columns, EPS)
+    row = block * PLAN.rows + tl.arange(0, PLAN.rows)
     tl.store(reciprocals_ptr + row, reciprocals, mask=row < rows)

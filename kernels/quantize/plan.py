@@ -1,4 +1,4 @@
-"""Launch plans of the quantizer: a program's block and warps, and how each operand cuts the block. No torch.
+"""Launch plans of the quantizer: a program's block and warps, and the facts of each operand. No torch.
 
     plan_quantize   one operand of x
     plan_both       two operands of x, from one read
@@ -10,7 +10,7 @@ then needs no earlier pass. A planner takes four steps:
     1. the smallest block with whole tiles; without, if that is too large
     2. the block that is fastest on an H200, but at least the smallest
     3. for the amax of a whole small tensor: a block an SM, and a cooperative launch
-    4. the cut of each operand, and warps
+    4. the parts of each operand, and warps
 """
 
 from collections.abc import Hashable, Sequence
@@ -20,12 +20,25 @@ from math import prod
 
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.rounding import Rounding
-from fp8core.tiles import WHOLE, TileShape
+from fp8core.tiles import WHOLE
 from kernels.device import Device, DeviceKind, Unsupported
-from kernels.quantize.facts import MOST_ELEMENTS, element_facts, holds, is_packed, least_k
+from kernels.quantize.facts import (
+    K_PADDING,
+    MOST_ELEMENTS,
+    TENSOR,
+    Block,
+    OperandFacts,
+    element_facts,
+    holds,
+    is_packed,
+    least_k,
+    operand_facts,
+    padded,
+    power_over,
+    whole_part,
+)
 
-K_PADDING = 128
-"""Codes are stored with zeros up to a multiple of this along K, for TMA and torch's own ops."""
+GPU = DeviceKind.GPU
 SIDE_BY_SIDE = 8
 """Numbers of 16 bits that a thread loads at once."""
 _MOST_SCALES = 2**31 - 1
@@ -50,44 +63,19 @@ _BOTH, _BOTH_PER_THREAD = (64, 128), 64
 """For two copies of x: a block's rows and columns, and elements of a thread."""
 _LONGEST = 256
 """A longer block is too narrow: along its short dim it writes only a few bytes of a row."""
-_TENSOR = TileShape(WHOLE, WHOLE)
 _CACHE_SIZE = 4096
-
-Block = tuple[int, int]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cut:
-    """The parts into which an operand [mn, K] cuts a block, each in one tile.
-
-    - fused: a part is a whole tile, so its amax needs no earlier pass.
-    - saved: the part that is a tile of the saved copy; None without a saved copy, or if another launch
-      writes it first.
-    - casts: the hardware's cast may encode. Triton compiles a dim of 1 in, and most codes of a block are then
-      casts of a constant: the ptxas of CUDA 12.8 and 12.9 packs these wrong beside other codes.
-    - padded: rows of codes end in zeros beyond K.
-    """
-
-    part_mn: int
-    part_k: int
-    fused: bool
-    saved: Block | None = None
-    casts: bool = True
-    padded: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizePlan:
-    """The block [rows, columns] of a program, its warps, and the cut of each operand.
+    """The block [rows, columns] of a program, its warps, and the facts of each operand.
 
     - along, down: the operand with K along the rows, and the one with K down the columns; or None.
-    - thread_rows: neighboring rows of a thread, which transposes the block; 0: rows in order.
     - patch: neighbors along a row of a warp; 0 for Triton's own choice: for a rotation, or if too narrow.
     - at_once: neighbors in memory that a thread of a transposed block loads at once. Few for a rotation, so
       that a thread has all numbers of a sum.
     - sixteens: a thread loads sixteen neighbors along K. They must lie side by side in memory: else Triton
       3.6 spreads K over warps in an order in which it does not sum (ReduceOpToLLVM.cpp, `delinearize`).
-    - in_runs: `along` takes rows in the order of their load, since each of its parts spans one row, or all.
     - shared: both operands need the same amax of the whole result.
     - cooperative: a cooperative launch; programs find the whole tensor's amax together before they scale.
     - split: a program has a block of one half of the result, not of both, in half as many registers.
@@ -96,45 +84,59 @@ class QuantizePlan:
     rows: int
     columns: int
     warps: int
-    along: Cut | None = None
-    down: Cut | None = None
-    thread_rows: int = 0
+    along: OperandFacts | None = None
+    down: OperandFacts | None = None
     patch: int = 0
     at_once: int = SIDE_BY_SIDE
     sixteens: bool = False
-    in_runs: bool = True
     shared: bool = False
     cooperative: bool = False
     split: bool = False
 
     @property
-    def only(self) -> Cut:
-        cut = self.along or self.down
-        assert cut is not None, "this plan writes no copy"
-        return cut
+    def thread_rows(self) -> int:
+        """Neighboring rows of a thread, which transposes the block; 0: rows in order."""
+        if self.down is None:
+            return 0
+        runs = self.rows * self.columns // (_WARP * self.warps * self.at_once)
+        return min(max(runs, 1), self.rows)
+
+    @property
+    def in_runs(self) -> bool:
+        """`along` takes rows in the order of their load: each of its parts spans one row, or all."""
+        each = () if self.along is None else (self.along, self.along.saved)
+        return all(one is None or one.part_mn in (1, self.rows) for one in each)
+
+    @property
+    def only(self) -> OperandFacts:
+        facts = self.along or self.down
+        assert facts is not None, "this plan writes no copy"
+        return facts
 
     @property
     def block(self) -> Block:
         """(mn, K) of a block of one operand."""
         return (self.columns, self.rows) if self.down else (self.rows, self.columns)
 
-    def alone(self, cut: Cut) -> "QuantizePlan":
+    def alone(self, facts: OperandFacts) -> "QuantizePlan":
         """Plan of the passes before two copies: the same blocks for one operand, rows in order."""
         if self.along is None or self.down is None:
             return self
-        block = (self.columns, self.rows) if cut is self.down else (self.rows, self.columns)
-        return QuantizePlan(rows=block[0], columns=block[1], warps=_warps(block, _PER_THREAD), along=cut)
+        rows, columns = (self.columns, self.rows) if facts is self.down else (self.rows, self.columns)
+        return QuantizePlan(
+            rows=rows, columns=columns, warps=_warps((rows, columns), _PER_THREAD), along=facts
+        )
 
     def without_patches(self) -> "QuantizePlan":
-        """Plan of the same blocks of one operand, rows in order.
+        """Plan of the same blocks; for one operand, rows in order.
 
         A GPU needs patches of two-byte neighbors: of others, Triton 3.6 would give threads and warps
         interleaved parts, and does not find the largest of these (ReduceOpToLLVM.cpp).
         """
+        if self.along is not None and self.down is not None:
+            return replace(self, patch=0)
         mn, k = self.block
-        return replace(
-            self, rows=mn, columns=k, along=self.only, down=None, thread_rows=0, patch=0, at_once=SIDE_BY_SIDE
-        )
+        return replace(self, rows=mn, columns=k, along=self.only, down=None, patch=0, at_once=SIDE_BY_SIDE)
 
     def reads(self, spec: OperandSpec) -> int:
         """Times that x is read for one operand: twice if a scale needs the amax of more than a block."""
@@ -149,10 +151,6 @@ class QuantizePlan:
         return -(-across // self.columns), -(-high // self.rows)
 
 
-def padded(k: int) -> int:
-    return -(-k // K_PADDING) * K_PADDING
-
-
 def cooperative_programs(device: Device) -> int:
     """The most programs of a cooperative launch: one an SM. The interpreter runs one after the other."""
     return 1 if device.kind is DeviceKind.INTERPRETER else device.sms
@@ -160,7 +158,13 @@ def cooperative_programs(device: Device) -> int:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def plan_quantize(
-    spec: OperandSpec, mn: int, k: int, *, side_by_side: bool = True, programs: int = 0
+    spec: OperandSpec,
+    mn: int,
+    k: int,
+    kind: DeviceKind = GPU,
+    *,
+    side_by_side: bool = True,
+    programs: int = 0,
 ) -> QuantizePlan:
     """The plan for an operand [mn, k] of x: one pass if a tile fits a block, else two.
 
@@ -170,15 +174,14 @@ def plan_quantize(
 
     Raises Unsupported for too many scales.
     """
-    scales = prod(
-        -(-size // (extent or max(size, 1))) for size, extent in ((mn, spec.tile.mn), (k, spec.tile.k))
-    )
+    sizes = (mn, spec.tile.mn), (k, spec.tile.k)
+    scales = prod(-(-size // (extent or max(size, 1))) for size, extent in sizes)
     if scales > _MOST_SCALES:
         raise Unsupported(
             f"the kernels write at most {_MOST_SCALES:,} scales, got {scales:,} for {spec.tile}"
         )
     # 1
-    narrowest = 1 if side_by_side else min(_LEAST_PATCH, _power_over(mn))
+    narrowest = 1 if side_by_side else min(_LEAST_PATCH, power_over(mn))
     for fused, with_saved in ((True, True), (False, True), (True, False), (False, False)):
         least = _smallest_block(spec, mn, k, fused=fused, with_saved=with_saved)
         if least is not None and max(least[0], narrowest) * least[1] <= MOST_ELEMENTS:
@@ -202,23 +205,28 @@ def plan_quantize(
     if cooperative is not None:
         block, per_thread = cooperative, _PER_THREAD
     # 4
-    cut = cut_of(spec, mn, k, block, fused=fused, with_saved=with_saved)
-    warps = _warps(block, per_thread)
+    facts = operand_facts(spec, mn, k, block, kind, fused=fused, with_saved=with_saved)
+    plan = QuantizePlan(rows=block[0], columns=block[1], warps=_warps(block, per_thread), along=facts)
+    plan = replace(plan, sixteens=sixteens, cooperative=cooperative is not None)
     if side_by_side or (spec.rotation is not None and spec.saved_as is not None):
-        plan = QuantizePlan(rows=block[0], columns=block[1], warps=warps, along=cut, sixteens=sixteens)
-    elif spec.rotation is not None:
-        runs = prod(block) // (_WARP * warps) // spec.rotation.size
-        at_once = min(max(runs, _LEAST_AT_ONCE), SIDE_BY_SIDE)
-        plan = _transposing((None, cut), block[::-1], warps, 0, at_once)
-    else:
-        patch = min(block[0], _PATCH)
-        plan = _transposing((None, cut), block[::-1], warps, patch if patch >= _LEAST_PATCH else 0)
-    return replace(plan, cooperative=cooperative is not None)
+        return plan
+    plan = replace(plan, rows=block[1], columns=block[0], along=None, down=facts)
+    if spec.rotation is not None:
+        runs = prod(block) // (_WARP * plan.warps) // spec.rotation.size
+        return replace(plan, at_once=min(max(runs, _LEAST_AT_ONCE), SIDE_BY_SIDE))
+    patch = min(block[0], _PATCH)
+    return replace(plan, patch=patch if patch >= _LEAST_PATCH else 0)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def plan_both(
-    along: OperandSpec, down: OperandSpec, rows: int, columns: int, *, programs: int = 0
+    along: OperandSpec,
+    down: OperandSpec,
+    rows: int,
+    columns: int,
+    kind: DeviceKind = GPU,
+    *,
+    programs: int = 0,
 ) -> QuantizePlan | None:
     """The plan for two operands of x [rows, columns]; None if each needs a launch of its own.
 
@@ -253,9 +261,16 @@ def plan_both(
         cooperative = _cooperative_block(block, (padded(rows), columns), least[0], programs)
     block = cooperative or block
     # 4
-    cuts = _two_cuts(along, down, rows, columns, block, fused)
-    plan = _transposing(cuts, block, _warps(block, _BOTH_PER_THREAD))
-    return replace(plan, shared=shared, cooperative=cooperative is not None)
+    return QuantizePlan(
+        rows=block[0],
+        columns=block[1],
+        warps=_warps(block, _BOTH_PER_THREAD),
+        along=operand_facts(along, rows, columns, block, kind, fused=fused[0]),
+        down=operand_facts(down, columns, rows, block[::-1], kind, fused=fused[1]),
+        patch=min(block[1], _PATCH // 2),
+        shared=shared,
+        cooperative=cooperative is not None,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,6 +304,7 @@ def plan_computed(
     down: OperandSpec | None,
     rows: int,
     columns: int,
+    kind: DeviceKind = GPU,
     *,
     halves: int = 1,
     whole_rows: bool = False,
@@ -303,7 +319,7 @@ def plan_computed(
     """
     # 1
     specs = [spec for spec in (along, down) if spec is not None]
-    fused = tuple(spec is not None and spec.tile != _TENSOR for spec in (along, down))
+    fused = tuple(spec is not None and spec.tile != TENSOR for spec in (along, down))
     least = _smallest_of_two(along, down, rows, columns * halves, fused)
     if least is None or not all(map(_is_computed, specs)) or (whole_rows and down is not None):
         return None
@@ -311,7 +327,7 @@ def plan_computed(
     if whole_rows:
         in_bytes = along is not None and is_cast(along) and along.scale_rule.format.bits == 8
         best = _ROWS_OF_BYTES if in_bytes else _ROWS
-        least = least[0], max(least[1], best.columns, _power_over(columns))
+        least = least[0], max(least[1], best.columns, power_over(columns))
         best = replace(best, rows=max(1, _WARP * best.warps * best.per_thread // least[1]))
     elif halves == 1:
         best = _DOWN if down else _ALONG
@@ -328,12 +344,17 @@ def plan_computed(
     split = best is _DOWN_HALVES and prod(block) > best.rows * best.columns
     best = _DOWN if split else best
     per_thread = best.per_thread if all(map(is_cast, specs)) else min(best.per_thread, _PER_THREAD_HEAVY)
-    warps = _warps(block, per_thread, best.warps)
-    cuts = _two_cuts(along, down, rows, columns * halves, block, fused)
-    if down is None:
-        return QuantizePlan(rows=block[0], columns=block[1], warps=warps, along=cuts[0])
-    plan = _transposing(cuts, block, warps)
-    return replace(plan, shared=_share_amax(along, down, fused), split=split)
+    width, turned = columns * halves, block[::-1]
+    return QuantizePlan(
+        rows=block[0],
+        columns=block[1],
+        warps=_warps(block, per_thread, best.warps),
+        along=along and operand_facts(along, rows, width, block, kind, fused=fused[0]),
+        down=down and operand_facts(down, width, rows, turned, kind, fused=fused[1]),
+        patch=0 if down is None else min(block[1], _PATCH // 2),
+        shared=down is not None and _share_amax(along, down, fused),
+        split=split,
+    )
 
 
 def specs_of(operands: Sequence[Operand | None]) -> tuple[OperandSpec | None, OperandSpec | None] | None:
@@ -346,14 +367,20 @@ def specs_of(operands: Sequence[Operand | None]) -> tuple[OperandSpec | None, Op
 
 
 def plan_copies(
-    operands: Sequence[Operand | None], rows: int, columns: int, *, halves: int = 1, is_norm: bool = False
+    operands: Sequence[Operand | None],
+    rows: int,
+    columns: int,
+    kind: DeviceKind = GPU,
+    *,
+    halves: int = 1,
+    is_norm: bool = False,
 ) -> QuantizePlan | None:
     """As `plan_computed`, for operands in any order; for a norm with whole rows if it can."""
     specs = specs_of(operands)
     if specs is None:
         return None
-    plan = plan_computed(*specs, rows, columns, whole_rows=True) if is_norm else None
-    return plan or plan_computed(*specs, rows, columns, halves=halves)
+    plan = plan_computed(*specs, rows, columns, kind, whole_rows=True) if is_norm else None
+    return plan or plan_computed(*specs, rows, columns, kind, halves=halves)
 
 
 def stores_result(operands: Sequence[Operand | None], plan: QuantizePlan, reads: float) -> bool:
@@ -377,8 +404,8 @@ def whole_amax_of(spec: OperandSpec, *, fused: bool) -> Hashable:
     rule = spec.scale_rule
     tiles, outer = bool(rule.history) or not fused, rule.has_fitted_outer
     own = spec.rotation is None and spec.saved_as is None
-    around = _TENSOR if rule.outer is None else rule.outer.tile
-    smaller = (tiles and spec.tile != _TENSOR) or (outer and around != _TENSOR)
+    around = TENSOR if rule.outer is None else rule.outer.tile
+    smaller = (tiles and spec.tile != TENSOR) or (outer and around != TENSOR)
     return (tiles, rule.history, outer) if own and not smaller and (tiles or outer) else None
 
 
@@ -387,28 +414,6 @@ def _share_amax(along: OperandSpec | None, down: OperandSpec, fused: tuple[bool,
         return False
     key = whole_amax_of(along, fused=fused[0])
     return key is not None and key == whole_amax_of(down, fused=fused[1])
-
-
-def _transposing(
-    cuts: tuple[Cut | None, Cut],
-    block: Block,
-    warps: int,
-    patch: int | None = None,
-    at_once: int = SIDE_BY_SIDE,
-) -> QuantizePlan:
-    along, down = cuts
-    parts = () if along is None else (along.part_mn, *(along.saved or ())[:1])
-    return QuantizePlan(
-        rows=block[0],
-        columns=block[1],
-        warps=warps,
-        along=along,
-        down=down,
-        thread_rows=min(max(prod(block) // (_WARP * warps * at_once), 1), block[0]),
-        patch=min(block[1], _PATCH // 2) if patch is None else patch,
-        at_once=at_once,
-        in_runs=all(part in (1, block[0]) for part in parts),
-    )
 
 
 def _warps(block: Block, per_thread: int, least: int = 4) -> int:
@@ -453,41 +458,10 @@ def _smallest_block(
     """(mn, K) of the smallest block of whole tiles, if `fused`, and of a saved copy's, if `with_saved`."""
     blocks = [(1, least_k(spec))]
     if fused:
-        blocks.append(_whole_part(spec.tile, mn, k))
+        blocks.append(whole_part(spec.tile, mn, k))
     if with_saved and spec.saved_as is not None:
-        blocks.append(_whole_part(spec.saved_as.tile, mn, k) if _is_plain(spec.saved_as) else None)
+        blocks.append(whole_part(spec.saved_as.tile, mn, k) if _is_plain(spec.saved_as) else None)
     return None if None in blocks else (max(each[0] for each in blocks), max(each[1] for each in blocks))
-
-
-def _two_cuts(
-    along: OperandSpec | None,
-    down: OperandSpec | None,
-    rows: int,
-    columns: int,
-    block: Block,
-    fused: tuple[bool, ...],
-) -> tuple[Cut | None, Cut | None]:
-    return (
-        along and cut_of(along, rows, columns, block, fused=fused[0]),
-        down and cut_of(down, columns, rows, block[::-1], fused=fused[1]),
-    )
-
-
-def cut_of(spec: OperandSpec, mn: int, k: int, block: Block, *, fused: bool, with_saved: bool = True) -> Cut:
-    """The cut of blocks (mn, K) that are large enough for an operand [mn, k]."""
-    part = _whole_part(spec.tile, mn, k) if fused else part_within(spec.tile, *block)
-    assert part is not None, "a block holds a tile only if a tile has a size"
-    saved = None
-    if with_saved and spec.saved_as is not None:
-        saved = _whole_part(spec.saved_as.tile, mn, k)
-    return Cut(
-        part_mn=part[0],
-        part_k=part[1],
-        fused=fused,
-        saved=saved,
-        casts=1 not in (mn, k),
-        padded=k % K_PADDING > 0,
-    )
 
 
 def _best_rows(spec: OperandSpec, sixteens: bool) -> tuple[int, int, int]:
@@ -512,7 +486,7 @@ def _best_columns(spec: OperandSpec) -> tuple[int, int, int]:
         return _ELEMENTS, k, _PER_THREAD
     if spec.rotation is not None:
         return _ELEMENTS, k, 2 * _PER_THREAD
-    if not is_packed(spec) and element_facts(spec.format, spec.rounding, DeviceKind.GPU).encode_by != "cast":
+    if not is_packed(spec) and element_facts(spec.format, spec.rounding, GPU).encode_by != "cast":
         return _ELEMENTS // 2, _K, _PER_THREAD
     return _ELEMENTS, _K, 2 * _PER_THREAD
 
@@ -526,7 +500,7 @@ def _is_plain(saved: OperandSpec) -> bool:
 
 def _takes_few_steps(spec: OperandSpec) -> bool:
     heavy = spec.rotation is not None or spec.is_random or len(spec.scale_rule.search) > 1
-    encode_by = element_facts(spec.format, spec.rounding, DeviceKind.GPU).encode_by
+    encode_by = element_facts(spec.format, spec.rounding, GPU).encode_by
     return not heavy and encode_by in ("cast", "few binades")
 
 
@@ -543,32 +517,6 @@ def _is_computed(spec: OperandSpec) -> bool:
     """
     rule = spec.scale_rule
     outer = rule.outer if rule.has_fitted_outer else None
-    whole = spec.tile == _TENSOR or (outer is not None and outer.tile == _TENSOR)
-    one_scale = len(rule.search) == 1 and (outer is None or outer.tile == _TENSOR)
+    whole = spec.tile == TENSOR or (outer is not None and outer.tile == TENSOR)
+    one_scale = len(rule.search) == 1 and (outer is None or outer.tile == TENSOR)
     return spec.rotation is None and one_scale and (spec.saved_as is None or not whole)
-
-
-def _whole_part(tile: TileShape, mn: int, k: int) -> Block | None:
-    """The part of a block that holds exactly one tile, in powers of two; None if there is none."""
-    part = []
-    for extent, size in ((tile.mn, mn), (tile.k, k)):
-        if extent is not WHOLE and not extent & (extent - 1):
-            part.append(extent)
-        elif extent is WHOLE or extent >= size:
-            part.append(_power_over(size))
-        else:
-            return None
-    return part[0], part[1]
-
-
-def _power_over(size: int) -> int:
-    return 1 << max(size - 1, 0).bit_length()
-
-
-def part_within(tile: TileShape, block_mn: int, block_k: int) -> Block:
-    """The largest part of a block, in powers of two, that lies in one tile wherever the block starts."""
-    mn, k = (
-        block if extent is WHOLE else min(extent & -extent, block)
-        for extent, block in ((tile.mn, block_mn), (tile.k, block_k))
-    )
-    return mn, k

@@ -12,13 +12,13 @@ from fp8core.fused.rms_norm import MOST_COLUMNS
 from fp8core.philox import MAX_SEED
 from fp8core.quantize import operand_of
 from fp8core.recipes import Operand, OperandSpec
-from fp8core.tiles import WHOLE, TileGrid, TileShape
+from fp8core.tiles import TileGrid, TileShape
 from kernels.device import DeviceKind, compiles_only, current_device, launching
 from kernels.launching.cache import LaunchCache, refuse_gradient
 from kernels.launching.launch import filled
 from kernels.launching.parameters import Scalar
 from kernels.launching.tokens import layout, scalar_kind, token
-from kernels.quantize.facts import PARTIALS, check_operand, fp32_bits
+from kernels.quantize.facts import PARTIALS, TENSOR, check_operand, fp32_bits
 from kernels.quantize.launch import (
     Source,
     empty_result,
@@ -43,7 +43,7 @@ def quantize(
     spec: OperandSpec | None = None,
     *,
     k_is_rows: bool | None = None,
-    seed: "int | torch.Tensor | None" = None,
+    seed: Seed = None,
     history: "torch.Tensor | None" = None,
 ) -> QuantizedTensor:
     """Quantize x: bfloat16, float16 or float32 [rows, columns], any strides, as an operand of a matmul.
@@ -80,7 +80,10 @@ def quantize(
             if k_is_rows is not None and k_is_rows != operand.k_is_rows:
                 turned = TileShape(operand.spec.tile.k, operand.spec.tile.mn)
                 operand = Operand(spec=replace(operand.spec, tile=turned), k_is_rows=k_is_rows)
-            _check_tensor(x, operand, seed, grid.shape if isinstance(grid, TileGrid) else None)
+            if isinstance(grid, TileGrid) and tuple(x.shape) != grid.shape:
+                raise ValueError(f"this grid lies over a tensor of shape {grid.shape}, got {tuple(x.shape)}")
+            _check_tensor(x, operand, seed)
+            check_device(x, current_device().kind, "x")
             _check_history([operand], history, x)
             return quantize_one(x, operand, seed, history)
 
@@ -92,7 +95,7 @@ def quantize_both(
     first: Operand,
     second: Operand,
     *,
-    seeds: "Sequence[int | torch.Tensor | None] | None" = None,
+    seeds: Sequence[Seed] | None = None,
     history: "torch.Tensor | None" = None,
 ) -> tuple[QuantizedTensor, QuantizedTensor]:
     """Quantize x [rows, columns] as two operands: the bits of `quantize(x, first)` and `quantize(x, second)`.
@@ -103,7 +106,7 @@ def quantize_both(
     seeds, history and errors: as for `quantize`, a seed or None for each operand.
     """
     refuse_gradient("quantize_both", x=x)
-    return _copies(_tensor(x), (first, second), seeds, history)
+    return _copies(Source(x=x), (first, second), seeds, history)
 
 
 def swiglu_quantize(
@@ -112,7 +115,7 @@ def swiglu_quantize(
     *,
     seeds: Sequence[Seed] | None = None,
     history: "torch.Tensor | None" = None,
-) -> "tuple[QuantizedTensor | torch.Tensor, ...]":
+) -> "tuple[Copy, ...]":
     """Copies of SiLU(gate) · up, [tokens, inner], one for each operand: the bits of `quantize` of it in bf16.
 
     gate_up: bfloat16[tokens, 2 · inner], the gate in the first half of each row. The copy of an operand that
@@ -121,10 +124,7 @@ def swiglu_quantize(
     """
     refuse_gradient("swiglu_quantize", gate_up=gate_up)
     _check_halves(gate_up)
-    rows, columns = gate_up.shape
-    return _copies(
-        Source(name="swiglu", x=gate_up, rows=rows, columns=columns // 2), operands, seeds, history
-    )
+    return _copies(Source(name="swiglu", x=gate_up), operands, seeds, history)
 
 
 def swiglu_backward_quantize(
@@ -134,17 +134,20 @@ def swiglu_backward_quantize(
     *,
     seeds: Sequence[Seed] | None = None,
     history: "torch.Tensor | None" = None,
-) -> "tuple[QuantizedTensor | torch.Tensor, ...]":
+) -> "tuple[Copy, ...]":
     """Copies of the gradient of gate_up, [tokens, 2 · inner], as `swiglu_quantize` gives those of SwiGLU.
 
     dh: bfloat16[tokens, inner], the gradient of SwiGLU.
     """
     refuse_gradient("swiglu_backward_quantize", dh=dh, gate_up=gate_up)
     _check_halves(gate_up)
-    _check_gradient(dh, gate_up)
-    rows, columns = dh.shape
-    source = Source(name="swiglu backward", x=gate_up, other=dh, rows=rows, columns=columns, halves=2)
-    return _copies(source, operands, seeds, history)
+    _check_matrix("dh", dh)
+    shape = (gate_up.shape[0], gate_up.shape[1] // 2)
+    if tuple(dh.shape) != shape or dh.device != gate_up.device:
+        raise ValueError(
+            f"dh has the shape of SwiGLU, {shape} on {gate_up.device}, got {tuple(dh.shape)} on {dh.device}"
+        )
+    return _copies(Source(name="swiglu backward", x=gate_up, other=dh), operands, seeds, history)
 
 
 def rms_norm_quantize(
@@ -155,28 +158,32 @@ def rms_norm_quantize(
     eps: float,
     seeds: Sequence[Seed] | None = None,
     history: "torch.Tensor | None" = None,
-) -> "tuple[QuantizedTensor | torch.Tensor, ...]":
+) -> "tuple[Copy, ...]":
     """Copies of x over its rows' root mean square, times weight: the bits of `quantize` of it in bf16.
 
     x: bfloat16[tokens, columns]; weight: bfloat16 or float32[columns]; eps is added to the mean square.
     operands, seeds, history and errors: as for `swiglu_quantize`.
     """
+    import torch
+
     refuse_gradient("rms_norm_quantize", x=x, weight=weight)
-    _check_norm(x, weight)
-    rows, columns = x.shape
-    source = Source(name="rms norm", x=x, other=weight, rows=rows, columns=columns, eps=fp32_bits(eps))
+    _check_matrix("x", x)
+    if not 0 < x.shape[1] <= MOST_COLUMNS:
+        raise ValueError(f"a norm is over 1 to {MOST_COLUMNS:,} columns, got {x.shape[1]}")
+    fits = weight.dtype in (torch.bfloat16, torch.float32) and weight.is_contiguous()
+    if not fits or weight.shape != x.shape[1:] or weight.device != x.device:
+        raise ValueError(
+            f"the weight is bfloat16 or float32 [{x.shape[1]}] on {x.device}, got "
+            f"{_name(weight)} {list(weight.shape)} on {weight.device}"
+        )
+    source = Source(name="rms norm", x=x, other=weight, eps=fp32_bits(eps))
     return _copies(source, operands, seeds, history)
 
 
-def _seed(seed: "int | torch.Tensor | None") -> "Scalar | torch.Tensor | None":
+def _seed(seed: Seed) -> "Scalar | torch.Tensor | None":
     if seed is None or hasattr(seed, "data_ptr"):
         return seed
     return Scalar(whole("a seed", seed, 0, MAX_SEED))
-
-
-def _tensor(x: "torch.Tensor", amax: "torch.Tensor | None" = None) -> Source:
-    _check_dims(x)
-    return Source(name="", x=x, rows=x.shape[0], columns=x.shape[1], amax=amax)
 
 
 def _copies(
@@ -218,9 +225,9 @@ def _copies(
             for operand, seed in zip(operands, seeds, strict=True):
                 if operand is not None:
                     _check_tensor(source.x, operand, seed)
+            check_device(source.x, current_device().kind, "x")
             if plan is None:
                 return quantize_two(source, operands, seeds, history)
-            check_device(source.x, current_device().kind, "the tensor")
             return quantize_computed(source, operands, seeds, history, plan)
 
     return LAUNCHES.trace(key, tensors, scalars, run)
@@ -237,7 +244,7 @@ def _unfused(
     has_amax = two and source.x.numel() and not source.is_norm and history is None
     if has_amax and all(_takes_whole_amax(each.spec) for each in operands):
         result, amax = _with_amax(source)
-        return _copies(_tensor(result, amax), operands, seeds, None)
+        return _copies(Source(x=result, amax=amax), operands, seeds, None)
     result = empty_result(source)
     if source.x.numel():
         (result,) = _copies(source, [None], None, None)
@@ -254,8 +261,7 @@ def _unfused(
 
 
 def _takes_whole_amax(spec: OperandSpec) -> bool:
-    whole = TileShape(WHOLE, WHOLE)
-    return not spec.scale_rule.history and whole_amax_of(spec, fused=spec.tile != whole) is not None
+    return not spec.scale_rule.history and whole_amax_of(spec, fused=spec.tile != TENSOR) is not None
 
 
 def _with_amax(source: Source) -> "tuple[torch.Tensor, torch.Tensor]":
@@ -271,7 +277,7 @@ def _with_amax(source: Source) -> "tuple[torch.Tensor, torch.Tensor]":
         import torch
 
         with launching(source.x):
-            check_device(source.x, current_device().kind, "the tensor")
+            check_device(source.x, current_device().kind, "x")
             amax = filled((PARTIALS,), torch.int32, source.x.device)
             (result,) = quantize_computed(source, [None], [None], None, plan, amax)
         return result, amax
@@ -279,21 +285,15 @@ def _with_amax(source: Source) -> "tuple[torch.Tensor, torch.Tensor]":
     return LAUNCHES.trace(key, source.tensors, (), run)
 
 
-def _check_tensor(
-    x: "torch.Tensor",
-    operand: Operand,
-    seed: "Scalar | torch.Tensor | None",
-    shape: tuple[int, int] | None = None,
-) -> None:
+def _check_tensor(x: "torch.Tensor", operand: Operand, seed: "Scalar | torch.Tensor | None") -> None:
     import torch
 
     if (reason := check_operand(operand.spec)) is not None:
         raise reason
     if x.dtype not in (torch.bfloat16, torch.float16, torch.float32):
         raise ValueError(f"quantize takes bfloat16, float16 or float32, got {_name(x)}")
-    _check_dims(x)
-    if shape is not None and tuple(x.shape) != shape:
-        raise ValueError(f"this grid lies over a tensor of shape {shape}, got {tuple(x.shape)}")
+    if x.ndim != 2:
+        raise ValueError(f"quantize takes a tensor [rows, columns], got {x.ndim} dims")
     if operand.spec.is_random != (seed is not None):
         need = "needs a seed" if operand.spec.is_random else "takes no seed"
         raise ValueError(f"rounding {operand.spec.rounding.value} {need}, got {seed}")
@@ -304,7 +304,6 @@ def _check_tensor(
             f"a seed in memory is one int64 on {x.device}, got {seed.numel()} of {_name(seed)} on "
             f"{seed.device}"
         )
-    check_device(x, current_device().kind, "x")
 
 
 def check_device(x: "torch.Tensor", kind: DeviceKind, name: str) -> None:
@@ -315,11 +314,6 @@ def check_device(x: "torch.Tensor", kind: DeviceKind, name: str) -> None:
 
 def _name(x: "torch.Tensor") -> str:
     return str(x.dtype).removeprefix("torch.")
-
-
-def _check_dims(x: "torch.Tensor") -> None:
-    if x.ndim != 2:
-        raise ValueError(f"quantize takes a tensor [rows, columns], got {x.ndim} dims")
 
 
 def _check_history(
@@ -352,26 +346,3 @@ def _check_halves(gate_up: "torch.Tensor") -> None:
     _check_matrix("gate_up", gate_up)
     if gate_up.shape[1] % 2:
         raise ValueError(f"gate_up has two halves of one width, got {gate_up.shape[1]} columns")
-
-
-def _check_gradient(dh: "torch.Tensor", gate_up: "torch.Tensor") -> None:
-    _check_matrix("dh", dh)
-    shape = (gate_up.shape[0], gate_up.shape[1] // 2)
-    if tuple(dh.shape) != shape or dh.device != gate_up.device:
-        raise ValueError(
-            f"dh has the shape of SwiGLU, {shape} on {gate_up.device}, got {tuple(dh.shape)} on {dh.device}"
-        )
-
-
-def _check_norm(x: "torch.Tensor", weight: "torch.Tensor") -> None:
-    import torch
-
-    _check_matrix("x", x)
-    if not 0 < x.shape[1] <= MOST_COLUMNS:
-        raise ValueError(f"a norm is over 1 to {MOST_COLUMNS:,} columns, got {x.shape[1]}")
-    fits = weight.dtype in (torch.bfloat16, torch.float32) and weight.is_contiguous()
-    if not fits or weight.shape != x.shape[1:] or weight.device != x.device:
-        raise ValueError(
-            f"the weight is bfloat16 or float32 [{x.shape[1]}] on {x.device}, got "
-            f"{_name(weight)} {list(weight.shape)} on {weight.device}"
-        )

@@ -166,36 +166,25 @@ def scale_codes(scale, RULE: tl.constexpr):
 
 
 @triton.jit
-def best_scale(
-    x,
-    amax,
-    outer_amax,
-    table_ptr,
-    values_ptr,
-    NEAREST: tl.constexpr,
-    RULE: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-    PART_MN: tl.constexpr,
-    PART_K: tl.constexpr,
-):
-    """(stored scale, its reciprocal), float32 for each part, of the first of the best factors of amax.
-
-    NEAREST: the format with a rounding that is not random.
-    """
+def best_scale(x, amax, outer_amax, table_ptr, values_ptr, OPERAND: tl.constexpr):
+    """(stored scale, its reciprocal), float32 for each part, of the first of the best factors of amax."""
+    NEAREST: tl.constexpr = OPERAND.nearest
+    RULE: tl.constexpr = OPERAND.rule
+    PART_MN: tl.constexpr = OPERAND.part_mn
+    PART_K: tl.constexpr = OPERAND.part_k
     best, best_reciprocal, least = _fitted(amax, outer_amax, RULE, 0)
     FACTORS: tl.constexpr = RULE.factors
     if FACTORS > 1:
         for number in tl.static_range(FACTORS):
             scale, reciprocal, effective = _fitted(amax, outer_amax, RULE, number)
-            q = x * expand_parts(reciprocal, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
-            effective = expand_parts(effective, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
+            q = x * expand_parts(reciprocal, PART_MN, PART_K)
+            effective = expand_parts(effective, PART_MN, PART_K)
             if NEAREST.minus_zero and NEAREST.encode_by != "table":
                 # Both have one sign, so the sizes differ as much.
                 error = nearest_size(q, NEAREST) * effective - tl.abs(x)
             else:
                 error = nearest(q, table_ptr, values_ptr, NEAREST) * effective - x
-            error = summed_squares(error, BLOCK_MN, BLOCK_K, PART_MN, PART_K)
+            error = summed_squares(error, PART_MN, PART_K)
             if number == 0:
                 least = error
             else:
@@ -229,16 +218,15 @@ def _times(amax_bits, FACTOR: tl.constexpr):
 
 
 @triton.jit
-def summed_squares(
-    error, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, PART_MN: tl.constexpr, PART_K: tl.constexpr
-):
+def summed_squares(error, PART_MN: tl.constexpr, PART_K: tl.constexpr):
     """float32[parts along mn, parts along K]: the sum of error**2 over each part.
 
     Each step rounds to fp32, so the order counts, that of fp8core.operand_scales.tile_errors: second halves
     of rows are added to first halves until one number is left, then second halves of these.
     """
+    BLOCK_MN: tl.constexpr = error.shape[0]
     PARTS: tl.constexpr = BLOCK_MN // PART_MN
-    RUNS: tl.constexpr = BLOCK_K // PART_K
+    RUNS: tl.constexpr = error.shape[1] // PART_K
     sums = error * error
     STAGES_K: tl.constexpr = PART_K.bit_length() - 1
     STAGES_MN: tl.constexpr = PART_MN.bit_length() - 1

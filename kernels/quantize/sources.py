@@ -2,6 +2,8 @@
 
 Arithmetic is fp32 in the order of fp8core.fused, bit for bit. Rows are in the order of
 `kernels.quantize.blocks.block_rows`. Beyond the tensor a block is zero.
+
+The argument `position` is (block row, block column, rows, columns of the result or of each half).
 """
 
 import triton
@@ -83,42 +85,18 @@ def sigmoid(gate, CAST: tl.constexpr):
 
 
 @triton.jit
-def swiglu_of(gate, up, CAST: tl.constexpr):
-    """float32: SiLU(gate) · up, bf16 numbers."""
-    gate, up = gate.to(tl.float32), up.to(tl.float32)
-    return bf16_values(gate * sigmoid(gate, CAST) * up, CAST)
-
-
-@triton.jit
-def gradients_of(dh, gate, up, CAST: tl.constexpr):
-    """(float32, float32): gradients of the gate and of up, bf16 numbers."""
-    dh, gate, up = dh.to(tl.float32), gate.to(tl.float32), up.to(tl.float32)
+def silu_and_slope(gate, CAST: tl.constexpr):
+    """(float32, float32): SiLU and its derivative."""
     share = sigmoid(gate, CAST)
     silu = gate * share
-    slope = multiply_add(silu, fp32(ONE) - share, share, CAST)
-    return bf16_values(dh * up * slope, CAST), bf16_values(dh * silu, CAST)
+    return silu, multiply_add(silu, fp32(ONE) - share, share, CAST)
 
 
 @triton.jit
-def gradient_of(dh, gate, up, half, CAST: tl.constexpr):
-    """float32: the first of `gradients_of`, or the second if half is 1."""
-    dh, gate, up = dh.to(tl.float32), gate.to(tl.float32), up.to(tl.float32)
-    share = sigmoid(gate, CAST)
-    silu = gate * share
-    slope = multiply_add(silu, fp32(ONE) - share, share, CAST)
-    first = half == 0
-    return bf16_values(tl.where(first, dh * up, dh) * tl.where(first, slope, silu), CAST)
-
-
-@triton.jit
-def normed_of(x, reciprocals, weight, CAST: tl.constexpr):
-    """float32: x times its row's reciprocal root mean square, times its column's weight, bf16 numbers."""
-    return bf16_values(x.to(tl.float32) * reciprocals * weight.to(tl.float32), CAST)
-
-
-@triton.jit
-def reciprocal_rms(x, columns, EPS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """float32[ROWS] of x float32[ROWS, COLUMNS], zero beyond `columns`. EPS: its bits."""
+def reciprocal_rms(x, columns, EPS: tl.constexpr):
+    """float32[rows] of x float32[rows, .], zero beyond `columns`. EPS: its bits."""
+    ROWS: tl.constexpr = x.shape[0]
+    COLUMNS: tl.constexpr = x.shape[1]
     runs = x * x
     for stage in tl.static_range(STAGES):
         runs = tl.sum(tl.reshape(runs, [ROWS, COLUMNS >> (stage + 1), 2]), axis=2)
@@ -174,33 +152,25 @@ def _wide(x, zero):
 
 
 @triton.jit
-def _runs(x_ptr, position, stride, PLAN: tl.constexpr):
-    """[PLAN.rows, PLAN.columns] of x [rows, columns], in patches if a thread has runs of rows.
-
-    position, here and below: (block row, block column, rows, columns of the result or of each half).
-    """
-    return load_runs(x_ptr, position, (stride, 1), PLAN.rows, PLAN.columns, PLAN.thread_rows, PLAN.patch)
-
-
-@triton.jit
 def swiglu_block(gate_up_ptr, position, stride, PLAN: tl.constexpr, CAST: tl.constexpr):
     """float32[PLAN.rows, PLAN.columns]: SwiGLU of gate_up [rows, 2 · columns], bf16 numbers."""
     _, _, _, columns = position
-    gate = _runs(gate_up_ptr, position, stride, PLAN)
-    up = _runs(gate_up_ptr + columns, position, stride, PLAN)
+    gate = load_runs(gate_up_ptr, position, (stride, 1), PLAN)
+    up = load_runs(gate_up_ptr + columns, position, (stride, 1), PLAN)
     gate, up, _ = widened(gate, up, up, CAST)
-    return swiglu_of(gate, up, CAST)
+    return bf16_values(gate * sigmoid(gate, CAST) * up, CAST)
 
 
 @triton.jit
 def gradient_blocks(gate_up_ptr, dh_ptr, position, stride, dh_stride, PLAN: tl.constexpr, CAST: tl.constexpr):
     """float32[PLAN.rows, PLAN.columns] twice: gradients of the gate and of up, bf16 numbers."""
     _, _, _, columns = position
-    gate = _runs(gate_up_ptr, position, stride, PLAN)
-    up = _runs(gate_up_ptr + columns, position, stride, PLAN)
-    dh = _runs(dh_ptr, position, dh_stride, PLAN)
+    gate = load_runs(gate_up_ptr, position, (stride, 1), PLAN)
+    up = load_runs(gate_up_ptr + columns, position, (stride, 1), PLAN)
+    dh = load_runs(dh_ptr, position, (dh_stride, 1), PLAN)
     gate, up, dh = widened(gate, up, dh, CAST)
-    return gradients_of(dh, gate, up, CAST)
+    silu, slope = silu_and_slope(gate, CAST)
+    return bf16_values(dh * up * slope, CAST), bf16_values(dh * silu, CAST)
 
 
 @triton.jit
@@ -209,12 +179,15 @@ def gradient_block(
 ):
     """float32[PLAN.rows, PLAN.columns]: the gradient of the gate, or of up if half is 1."""
     block_row, block_column, rows, columns = position
-    gate = _runs(gate_up_ptr, position, stride, PLAN)
+    gate = load_runs(gate_up_ptr, position, (stride, 1), PLAN)
     # The gradient of up does not need up: no column of it is read.
     unless_up = (block_row, block_column, rows, columns * (1 - half))
-    up = _runs(gate_up_ptr + columns, unless_up, stride, PLAN)
-    dh = _runs(dh_ptr, position, dh_stride, PLAN)
-    return gradient_of(dh, gate, up, half, CAST)
+    up = load_runs(gate_up_ptr + columns, unless_up, (stride, 1), PLAN)
+    dh = load_runs(dh_ptr, position, (dh_stride, 1), PLAN)
+    dh, gate, up = dh.to(tl.float32), gate.to(tl.float32), up.to(tl.float32)
+    silu, slope = silu_and_slope(gate, CAST)
+    first = half == 0
+    return bf16_values(tl.where(first, dh * up, dh) * tl.where(first, slope, silu), CAST)
 
 
 @triton.jit
@@ -234,15 +207,16 @@ def normed_block(
     Without reciprocals a block has whole rows, and computes them. PADDED: rows beyond x count.
     """
     block_row, block_column, rows, columns = position
-    x = _runs(x_ptr, position, stride, PLAN).to(tl.float32)
+    x = load_runs(x_ptr, position, (stride, 1), PLAN).to(tl.float32)
     row = block_rows(block_row, PLAN.rows, PLAN.thread_rows)
     column = block_column * PLAN.columns + tl.arange(0, PLAN.columns)
     weight = tl.load(weight_ptr + column, mask=column < columns, other=0.0)
     if reciprocals_ptr is None:
-        reciprocals = reciprocal_rms(x, columns, EPS, PLAN.rows, PLAN.columns)
+        reciprocals = reciprocal_rms(x, columns, EPS)
     else:
         reciprocals = tl.load(reciprocals_ptr + row, mask=row < rows, other=0.0)
-    y = normed_of(x, reciprocals[:, None], weight[None, :], CAST)
+    reciprocals, weight = reciprocals[:, None], weight[None, :]
+    y = bf16_values(x * reciprocals * weight.to(tl.float32), CAST)
     if PADDED:
         # A zero times a negative weight is -0, which is no padding.
         y = tl.where((row < rows)[:, None], y, 0.0)

@@ -16,12 +16,12 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.ampere import async_copy
 
-from kernels.bits import FP32_NAN, float_bits, float_of, fp32
+from kernels.bits import FP32_NAN, float_bits, float_of
 from kernels.gemm.hopper.gluon_api import barrier, copy_async
 from kernels.quantize import strips
 from kernels.quantize.amax import is_broken
 from kernels.quantize.scales import reciprocal_of, scale_codes, stored_scale
-from kernels.quantize.sources import ONE, multiply_add, sigmoid
+from kernels.quantize.sources import sigmoid, silu_and_slope
 
 EDGE, LANES = gl.constexpr(strips.EDGE), gl.constexpr(strips.LANES)
 PANEL_WORDS = gl.constexpr(strips.PANEL // 2)
@@ -125,7 +125,8 @@ def strip_kernel(
     if SOURCE == "rms norm":
         weights = column_weights(other_ptr, words, up)
         for strip in gl.static_range(STRIPS):
-            factors = factors + (row_factors(reciprocals_ptr, m, row, strip, STRIP, BY_ROWS),)
+            rows = row + strip_rows(strip, STRIP, BY_ROWS)
+            factors = factors + (gl.load(reciprocals_ptr + rows, mask=rows < m, other=0.0),)
     rooms = ()
     for strip in gl.static_range(STRIPS):
         async_copy.wait_group(STRIPS - 1 - strip)
@@ -228,9 +229,7 @@ def swiglu_words(gate, up, by):
 @gluon.jit
 def gradients(dh, gate, up):
     """(float32, float32): gradients of the gate and of up, not rounded."""
-    share = sigmoid(gate, True)
-    silu = gate * share
-    slope = multiply_add(silu, fp32(ONE) - share, share, True)
+    silu, slope = silu_and_slope(gate, True)
     return dh * up * slope, dh * silu
 
 
@@ -298,12 +297,6 @@ def copy_strip(
         copy_async(room[1], from_x + columns // 2, mask=inside)
     if SOURCE == "swiglu backward":
         copy_async(room[2], other_ptr + rows * (other_stride // 2) + words, mask=inside)
-
-
-@gluon.jit
-def row_factors(reciprocals_ptr, m, row, strip, STRIP: gl.constexpr, LAYOUT: gl.constexpr):
-    rows = row + strip_rows(strip, STRIP, LAYOUT)
-    return gl.load(reciprocals_ptr + rows, mask=rows < m, other=0.0)
 
 
 @gluon.jit
@@ -380,7 +373,7 @@ def write_along(
     scale = stored_scale(amax, amax, RULE)
     BY_TILES: gl.constexpr = scale.type.layout
     rows = row + strip_rows(strip, STRIP, BY_TILES)
-    tiles = column // TILE + gl.arange(0, TILES, gl.SliceLayout(0, scale.type.layout))
+    tiles = column // TILE + gl.arange(0, TILES, gl.SliceLayout(0, BY_TILES))
     stored = scale_codes(scale, RULE) if RULE.in_bytes else scale
     inside = None if EVEN else gl.expand_dims(rows < m, 1)
     gl.store(scale_ptr + gl.expand_dims(tiles, 0) * mn_tiles + gl.expand_dims(rows, 1), stored, mask=inside)

@@ -12,7 +12,8 @@ from fp8core.recipes import Operand, OperandSpec
 from fp8core.tiles import WHOLE
 from kernels.device import COMPILE_OPTIONS, HOPPER, Device, DeviceKind, lacks_gluon
 from kernels.launching.launch import filled, launch
-from kernels.quantize.plan import Cut, cut_of, is_cast
+from kernels.quantize.facts import OperandFacts, operand_facts
+from kernels.quantize.plan import is_cast
 
 if TYPE_CHECKING:
     import torch
@@ -64,8 +65,8 @@ def panel_rows(spec: OperandSpec, mn: int, k: int, device: Device) -> int:
     return next(parts, 0) if lines and even else 0
 
 
-def strip_cut(operand: Operand, shape: tuple[int, int]) -> Cut:
-    return cut_of(operand.spec, *operand.stored(shape), (EDGE, EDGE), fused=True)
+def strip_facts(operand: Operand, shape: tuple[int, int]) -> OperandFacts:
+    return operand_facts(operand.spec, *operand.stored(shape), (EDGE, EDGE), DeviceKind.GPU, fused=True)
 
 
 def lies_in_words(x: "torch.Tensor") -> bool:
@@ -86,8 +87,7 @@ def launch_strips(
     """Write the outputs of a source's result. reciprocals: float32[rows] of a norm."""
     from kernels.quantize.strip_kernel import strip_kernel
 
-    width, rows = down.sizes
-    columns = width // source.halves
+    rows, columns = source.rows, source.columns
     # A block has whole tiles. More of the narrow blocks load at once.
     block = EDGE if along is not None and along.operand.spec.tile.k == EDGE else _NARROW
     launch(

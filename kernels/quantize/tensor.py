@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import torch
 
 _FLOAT8 = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
+_PARTS = ("codes", "scale", "outer_scale", "amax")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,12 +60,10 @@ class QuantizedTensor:
         if operand.spec.format.name in _FLOAT8:
             codes = codes.view(float8(operand.spec.format))
         codes = codes[:, : packed_bytes(k, operand.spec.format.packed_bits)]
-        scales = (scale, outer_scale)
         if operand.k_is_rows:
             codes = codes.T
         else:
-            scales = tuple(None if each is None else each.T for each in scales)
-        scale, outer_scale = scales
+            scale, outer_scale = scale.T, None if outer_scale is None else outer_scale.T
         return cls(operand=operand, shape=shape, codes=codes, scale=scale, outer_scale=outer_scale, amax=amax)
 
     @property
@@ -84,15 +83,12 @@ class QuantizedTensor:
 
     @property
     def parts(self) -> "tuple[torch.Tensor, ...]":
-        every = self.codes, self.scale, self.outer_scale, self.amax
-        return tuple(each for each in every if each is not None)
+        return tuple(each for name in _PARTS if (each := getattr(self, name)) is not None)
 
     def like(self) -> "Callable[[Sequence[torch.Tensor]], QuantizedTensor]":
         """A function from other `parts` to a QuantizedTensor, which keeps no tensor of this one alive."""
-        names = ("codes", "scale", "outer_scale", "amax")
-        present = tuple(name for name in names if getattr(self, name) is not None)
-        fixed = {"operand": self.operand, "shape": self.shape, "layout": self.layout}
-        fixed |= dict.fromkeys(names)
+        present = [name for name in _PARTS if getattr(self, name) is not None]
+        fixed = {"operand": self.operand, "shape": self.shape, "layout": self.layout, **dict.fromkeys(_PARTS)}
 
         def again(tensors: "Sequence[torch.Tensor]") -> "QuantizedTensor":
             # __init__ takes ten times as long.

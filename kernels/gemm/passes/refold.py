@@ -69,7 +69,7 @@ def refold_kernel(
     refolded_scales = refolded_scale_ptr + tl.program_id(1) * refolded_mn_tiles + tiles
     tl.store(refolded_scales, float_of(largest), mask=tiles < refolded_mn_tiles)
 
-    largest = expand_parts(largest[:, None], BLOCK_MN, 1, REFOLDED_MN, 1)
+    largest = expand_parts(largest[:, None], REFOLDED_MN, 1)
     # Both scales are powers of two: the exponent of their ratio is the difference of their exponent fields.
     # That holds for 2**-127 too, whose field is 0.
     lower = (largest >> FP32_MANTISSA) - (bits >> FP32_MANTISSA)
@@ -80,7 +80,7 @@ def refold_kernel(
     offsets = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
     codes = tl.load(codes_ptr + offsets, mask=inside, other=0)  # [BLOCK_MN, BLOCK_K]
     # Codes with the largest scale stay as they are, and so does a NaN.
-    each = expand_parts(ratio, BLOCK_MN, BLOCK_K, 1, TILE_K)
+    each = expand_parts(ratio, 1, TILE_K)
     if CAST:
         moved = cast_within(decode_by_cast(codes, MANTISSA) * each, MANTISSA)
     else:

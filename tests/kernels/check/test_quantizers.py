@@ -17,8 +17,7 @@ from kernels.check.machine import Machine, host
 from kernels.check.report import SHARE_OF_COPY, Verdict
 from kernels.check.speed import time_quantizer
 from kernels.check.steps import Findings
-from kernels.device import DeviceKind, current_device
-from kernels.quantize.facts import operand_facts
+from kernels.device import current_device
 from kernels.quantize.plan import plan_quantize
 from tests.kernels.cases import OPERANDS
 from tests.sweeps import distinct
@@ -93,7 +92,7 @@ def test_rows_are_quantized_at_the_speed_of_memory(recipe, matmul, side):
     findings = Findings(host(), Machine().uuid(0))
     line = time_quantizer(recipe.name, operand, findings, current_device())
     assert line.verdict is Verdict.PASS, line.detail
-    element = operand_facts(spec, plan_quantize(spec, *SHAPE).only, DeviceKind.GPU).element
+    element = plan_quantize(spec, *SHAPE).only.element
     simple = spec.rotation is None and spec.saved_as is None and len(spec.scale_rule.search) == 1
     if simple and not element.is_random and element.encode_by != "table":
         share = next(figure.value for figure in line.figures if figure.name == SHARE_OF_COPY)

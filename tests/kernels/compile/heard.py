@@ -103,7 +103,8 @@ def case(device: Device, kernel, arguments, constants) -> Case:
     warps, stages = constants.get("num_warps", 4), constants.get("num_stages", 3)
     constants = {name: value for name, value in constants.items() if name in kernel.arg_names}
     source = constants.get("SOURCE")
-    copies = [name.lower() for name in ("ALONG", "DOWN") if constants.get(name) is not None]
+    plan = constants.get("PLAN")
+    copies = [name for name in ("along", "down") if constants.get(name.upper()) or getattr(plan, name, None)]
     return Case(
         name=f"{source or 'x'} {' and '.join(copies)}",
         device=device,
