@@ -175,6 +175,26 @@ def is_kernel(function: ast.FunctionDef) -> bool:
     return any("jit" in ast.unparse(decorator) for decorator in function.decorator_list)
 
 
+def test_kernels_are_written_for_triton_3_6():
+    """It is the oldest that runs them, and here is a newer one. It takes no nested targets, and returns no
+    None in a tuple.
+    """
+
+    def too_new(name: str) -> list[str]:
+        functions = [n for n in nodes(tree(name)) if isinstance(n, ast.FunctionDef) and is_kernel(n)]
+        parts = [part for function in functions for part in ast.walk(function)]
+        targets = [target for part in parts if isinstance(part, ast.Assign) for target in part.targets]
+        returned = [part.value for part in parts if isinstance(part, ast.Return)]
+        tuples = [value for value in [*targets, *returned] if isinstance(value, ast.Tuple)]
+        wrong = [t for t in tuples for each in t.elts if isinstance(each, ast.Tuple) and t in targets]
+        wrong += [
+            t for t in tuples for each in t.elts if isinstance(each, ast.Constant) and each.value is None
+        ]
+        return [ast.unparse(each) for each in wrong]
+
+    assert offenders(sources("kernels"), too_new) == {}
+
+
 def test_no_exception_is_caught_blindly():
     def blind(name: str) -> list[str]:
         caught = [node.type for node in nodes(tree(name)) if isinstance(node, ast.ExceptHandler)]

@@ -41,7 +41,9 @@ def write_block(x, amaxes, pointers, position, PLAN: tl.constexpr, IS_DOWN: tl.c
     BLOCK_K: tl.constexpr = x.shape[1]
     THREAD_ROWS: tl.constexpr = PLAN.thread_rows if PLAN.in_runs and not IS_DOWN else 0
     amax_ptr, outer_amax_ptr, new_amax = amaxes
-    (codes_ptr, scale_ptr, outer_scale_ptr), (table_ptr, values_ptr, seed), sizes = pointers
+    outputs, tables, sizes = pointers
+    codes_ptr, scale_ptr, outer_scale_ptr = outputs
+    table_ptr, values_ptr, seed = tables
     stride, mn_tiles, outer_mn_tiles = sizes
     block_mn, block_k, mn, k = position
     rows = block_rows(block_mn, BLOCK_MN, THREAD_ROWS)
@@ -128,7 +130,8 @@ def repair_block(
     THREAD_ROWS: tl.constexpr = PLAN.thread_rows if PLAN.in_runs and not IS_DOWN else 0
     scale, reciprocal, worst = written
     if not (OPERAND.in_words or ELEMENT.encode_by == "cast") and tl.max(worst) >= FP32_INF:
-        (codes_ptr, _, _), (table_ptr, _, seed), (stride, _, _) = pointers
+        outputs, tables, sizes = pointers
+        codes_ptr, table_ptr, seed, stride = outputs[0], tables[0], tables[2], sizes[0]
         block_mn, block_k, mn, k = position
         if x is None:
             x_ptr, strides = memory
