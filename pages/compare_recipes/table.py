@@ -6,7 +6,6 @@ import streamlit as st
 
 from fp8core.inputs import InputKind, rules
 from fp8core.linear import FPROP, MATMULS, Side
-from fp8core.recipes.keys import keys_of
 from fp8core.recipes.text import OWN_NAME
 from pages.compare_recipes.charts.table import (
     COPIES,
@@ -27,6 +26,7 @@ from pages.kit.charts.hand import RAIL
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
+from pages.kit.recipes import keys_of
 from pages.kit.shared_controls import OWN, SEED
 from pages.kit.stage.hand import Hand
 from pages.kit.view import draw_notice, here

@@ -1,8 +1,11 @@
 """The recipe of a page: published, or the reader's own from the address."""
 
+from collections.abc import Iterable
+
 import streamlit as st
 
 from fp8core.recipes import RECIPES, Family, Recipe
+from fp8core.recipes.keys import recipe_of_key
 from fp8core.recipes.text import own_recipe
 from pages.kit.controls import Controls, Value
 from pages.kit.inert import plain
@@ -11,10 +14,7 @@ from pages.kit.view import here
 from pages.kit.widgets import Place
 
 RECIPE_CONTROLS = (RECIPE, OWN)  # the controls that a page with a recipe declares
-_NO_LINE = (
-    "You have no recipe of your own in this address. The page “Design a recipe” makes one. "
-    "Until then this page shows {title}."
-)
+_NO_LINE = "You have no recipe of your own in this address. The page “Design a recipe” makes one."
 _BAD_LINE = "Your own recipe cannot be read: {reason}. Shown instead: {title}."
 
 
@@ -59,8 +59,24 @@ def _recipe_and_problem(controls: Controls) -> tuple[Recipe, str]:
         return RECIPES[name], ""
     instead = RECIPES[RECIPE.default]
     if not line:
-        return instead, _NO_LINE.format(title=instead.title)
+        return instead, f"{_NO_LINE} Until then this page shows {instead.title}."
     try:
         return own_recipe(line), ""
     except ValueError as error:
         return instead, _BAD_LINE.format(reason=plain(str(error)), title=instead.title)
+
+
+def keys_of(names: Iterable[str], line: str) -> tuple[tuple[str, ...], str]:
+    """Keys of recipes by name, and a sentence if the reader's own, `line`, is missing."""
+    keys, message = [], ""
+    for name in names:
+        key = name if name in RECIPES else line
+        try:
+            recipe_of_key(key)
+        except ValueError as error:
+            message = f"Your own recipe cannot be read: {error}." if key else _NO_LINE
+        else:
+            keys.append(key)
+    if message:
+        message += " Shown are the others." if keys else " Shown instead are those with which the page opens."
+    return tuple(keys), message
