@@ -22,7 +22,7 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 
 from tests.browser.anatomy import OBSERVE_SHIFTS, Screen, screens
-from tests.browser.looks import settled
+from tests.browser.looks import count_messages, settled
 from tests.browser.views import Step, View
 from tests.browser.visits import go
 from tests.serving import Server, serving
@@ -122,7 +122,10 @@ def open_page(themed, server, parked) -> Iterator[Callable]:
     ):
         is_plain = wait and not fresh and url.startswith(server.url + "/") and not FRAMED.search(url)
         profile = theme, touch
-        page = parked[profile].pop() if is_plain and parked[profile] else themed(*profile).new_page()
+        if is_plain and parked[profile]:
+            page = parked[profile].pop()
+        else:
+            count_messages(page := themed(*profile).new_page())
         (pages if is_plain else new).append((profile, page))
         page.set_viewport_size({"width": width, "height": height})
         if page.url.startswith(server.url):

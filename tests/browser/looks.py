@@ -3,8 +3,10 @@
 import time
 from collections.abc import Callable
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
+_SENT: WeakKeyDictionary = WeakKeyDictionary()
 
 THEMES = ("light", "dark")
 DRAW_MS = 60_000
@@ -55,11 +57,15 @@ def becomes(page, look: Callable[[], T], value: T) -> None:
     assert in_the_end(page, look, lambda now: now == value) == value
 
 
-def messages(page) -> list[str]:
-    """A list that grows by each message to the server, from the page's next load on: each asks for a run."""
-    sent: list[str] = []
+def count_messages(page) -> None:
+    """Count what a page says to the server, from its next load on."""
+    sent = _SENT[page] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append("sent")))
-    return sent
+
+
+def messages(page) -> list[str]:
+    """The messages of a page of `open_page` to the server, a list that grows: each asks for a run."""
+    return _SENT[page]
 
 
 def silent(page, said: Callable[[], int], for_ms: int = 1000) -> int:

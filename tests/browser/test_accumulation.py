@@ -22,9 +22,8 @@ def shown(page, text: str) -> None:
 
 
 def test_the_handle_steps_through_k_and_bars_tell_what_they_lose(server, open_page):
-    page = open_page("about:blank", wait=False)
+    page = open_page(server.url + "/accumulation?terms=one_large&step=1")
     sent = messages(page)
-    page.goto(server.url + "/accumulation?terms=one_large&step=1")
     shown(page, "^Step 1 of 8: products 0 to 31 and c = 0$")
     shown(page, r"^E = 2⁸$")
     listening(page)

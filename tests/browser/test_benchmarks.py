@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.browser.looks import messages, settled
+from tests.browser.looks import messages
 from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
@@ -16,8 +16,6 @@ DRAW_MS = 30_000
 def test_a_point_says_what_it_measured_without_a_rerun(server, open_page):
     page = open_page(server.url + "/benchmarks", height=1400)
     sent = messages(page)
-    page.reload()
-    settled(page)
     points = page.get_by_label(re.compile("times as fast as torch's op"))
     points.first.wait_for(timeout=DRAW_MS)
     asked = len(sent)

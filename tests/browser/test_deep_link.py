@@ -56,7 +56,7 @@ def test_a_deep_link_to_the_second_page_is_the_first_thing_a_server_sees(fresh_s
 
 
 def test_values_survive_the_sidebar_and_back_undoes_a_choice(server, open_page):
-    page = open_page(server.url + "/live_gemm?recipe=mxfp8", fresh=True)
+    page = open_page(server.url + "/live_gemm?recipe=mxfp8")
     page.locator(NAVIGATION).get_by_role("link", name="Tile layouts").click()
     page.wait_for_url(address("/tile_layouts", recipe="mxfp8"))
     settled(page)
@@ -89,16 +89,16 @@ def test_an_old_link_without_a_page_s_name_opens_tile_layouts_and_back_leads_out
 
 
 def test_quick_clicks_end_at_the_last_one_which_the_link_to_copy_has_and_reset_empties(server, open_page):
-    page = open_page(server.url + "/live_gemm?recipe=mxfp8")
+    page = open_page(server.url + "/tile_layouts?recipe=mxfp8")
     for label in ("Dgrad", "Fprop", "Dgrad", "Wgrad"):
         page.get_by_role("radio", name=label, exact=True).first.click()
-    page.wait_for_url(address("/live_gemm", recipe="mxfp8", matmul="wgrad"))
+    page.wait_for_url(address("/tile_layouts", recipe="mxfp8", matmul="wgrad"))
     settled(page)
-    assert_shows(page, "Live GEMM", "MXFP8", "Wgrad")
+    assert_shows(page, "Tile layouts", "MXFP8", "Wgrad")
     page.get_by_role("button", name="Share").click()
     link = page.locator('[data-testid="stPopoverBody"] [data-testid="stCode"]').inner_text().strip()
     assert link.startswith(server.url)
-    assert address("/live_gemm", recipe="mxfp8", matmul="wgrad")(link)
+    assert address("/tile_layouts", recipe="mxfp8", matmul="wgrad")(link)
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Reset").click()
-    page.wait_for_url(lambda url: url.endswith("/live_gemm"))
+    page.wait_for_url(lambda url: url.endswith("/tile_layouts"))

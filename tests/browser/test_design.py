@@ -98,7 +98,7 @@ def test_the_format_of_a_scale_is_pulled_clicked_and_stepped_by_keys(server, ope
 
 def test_a_list_writes_the_address_and_a_file_fills_the_page(server, open_page) -> None:
     # So tall that nothing scrolls: a popover closes when what is around it does.
-    page = open_page(f"{server.url}/design?design_from=mxfp8", fresh=True, height=1500)
+    page = open_page(f"{server.url}/design?design_from=mxfp8", height=1500)
     listening(page)
     choose(page, "Format", "e2m1")
     line = in_the_end(page, lambda: own(page), bool)

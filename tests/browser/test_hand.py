@@ -12,6 +12,7 @@ from pages.why_fp8.controls import TOKENS
 from tests.browser.handles import HANDLE, at_rest, center, click_mark, finger, mouse, position, pull, value_in
 from tests.browser.lines import Line
 from tests.browser.looks import TWO_FRAMES, becomes, in_the_end, listening, settled
+from tests.browser.visits import Tab
 from tests.sweeps import each, exhaustive, some_cases
 
 pytestmark = pytest.mark.browser
@@ -81,7 +82,7 @@ def test_a_quick_pull_that_makes_the_chart_wider_leaves_the_handle_where_it_was_
 
 def test_a_handle_follows_a_chart_of_another_width_for_who_asks_for_less_motion(server, open_page):
     """A transition shows the first frame as it was before, and no event tells of the next one."""
-    page = open_page(f"{server.url}/accumulation?step=5", fresh=True)
+    page = open_page(f"{server.url}/accumulation?step=5")
     page.emulate_media(reduced_motion="reduce")
     marks = page.locator('svg.marks [class*=" rail_"] path')
     page.wait_for_selector(HANDLE)
@@ -128,19 +129,19 @@ def test_a_handle_follows_the_next_answer_where_its_own_was_cut_off(server, line
     becomes("0.34")
 
 
-@pytest.mark.parametrize("address", ["", "tile_layouts"])
-def test_a_late_answer_takes_no_handle_back(server, line, address):
-    page = line.page
-    page.goto(f"{server.url}/{address}")
-    settled(page)
-    hand = page.locator(HANDLE)
-    before = position(page)[0]
-    line.hold()
-    for count in (1, 2):
-        hand.press("ArrowLeft")
-        line.held(count)
-    page.wait_for_timeout(LATE_MS)
-    for _ in ("of the first key", "of the second key"):
-        line.release()
-        page.evaluate(TWO_FRAMES)
-        assert position(page)[0] == before - 2
+def test_a_late_answer_takes_no_handle_back(server, line):
+    tab = Tab(line.page, server.url)
+    for address in ("", "tile_layouts"):
+        page = tab.visit(address)
+        hand = page.locator(HANDLE)
+        before = position(page)[0]
+        line.hold()
+        for count in (1, 2):
+            hand.press("ArrowLeft")
+            line.held(count)
+        page.wait_for_timeout(LATE_MS)
+        for _ in ("of the first key", "of the second key"):
+            line.release()
+            page.evaluate(TWO_FRAMES)
+            assert position(page)[0] == before - 2, address
+        line.lose()

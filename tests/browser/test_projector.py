@@ -7,7 +7,9 @@ from functools import partial
 
 import pytest
 
+from tests.browser.anatomy import PRESENTER
 from tests.browser.looks import UNREADABLE, in_the_end, listening, settled
+from tests.browser.views import View
 from tests.browser.visits import drawn
 
 pytestmark = pytest.mark.browser
@@ -71,17 +73,17 @@ def test_a_page_that_is_embedded_in_a_narrow_column_is_not_enlarged_and_its_pict
 
 
 @pytest.mark.parametrize(
-    ("address", "words"),
+    ("view", "words"),
     [
-        ("live_gemm", "Click the map"),
-        ("fused?fused_show=amax", "in the step"),
-        ("outliers?outliers_show=matmuls", "%"),
+        (View("live_gemm"), "Click the map"),
+        (View("fused", "amax"), "in the step"),
+        (View("outliers", "matmuls"), "%"),
     ],
+    ids=str,
 )
-def test_words_of_a_flat_picture_stand_clear_of_others(server, open_page, address, words):
-    page = open_page(f"{server.url}/{address}{'&' if '?' in address else '?'}present=true", height=SCREEN[1])
+def test_words_of_a_flat_picture_stand_clear_of_others(show, view, words):
+    page = show(PRESENTER, view)
     page.locator(f"{CHART} svg text", has_text=words).first.wait_for()
-    drawn(page)
     assert not [found for found in page.evaluate(UNREADABLE) if words in found]
 
 

@@ -74,10 +74,8 @@ def test_the_calls_for_ones_own_code_are_one_click_from_the_first_screen(server,
 
 
 def test_pointing_at_tiles_outlines_what_they_meet_and_asks_the_server_nothing(server, open_page):
-    page = open_page("about:blank", wait=False)
+    page = open_page(server.url + "/tile_layouts")
     sent = messages(page)
-    page.goto(server.url + "/tile_layouts")
-    settled(page)
     tiles = drawn(page, "deepseek_v3", "fprop")
     before = silent(page, lambda: len(sent), for_ms=500)
     last = None
