@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from tests.browser.looks import DRAW_MS, TWO_FRAMES, settled
 from tests.browser.views import Step, View, sections
@@ -134,18 +134,15 @@ def computed(page: Page) -> None:
 
 
 @contextmanager
-def screens(chromium: Browser, server: str) -> Iterator[Callable[[Screen, View | Step], Page]]:
+def screens(themed: Callable, server: str) -> Iterator[Callable[[Screen, View | Step], Page]]:
     """A function that shows a view on a screen: each screen is a tab in which one view follows the other."""
 
     @cache
     def tab(screen: Screen) -> Tab:
-        size = {"width": screen.width, "height": screen.height}
-        context = chromium.new_context(
-            viewport=size, has_touch=screen.is_touched, is_mobile=screen.is_touched
-        )
-        opened.append(context)
-        context.add_init_script("try { localStorage.clear() } catch {}")
-        return Tab(context.new_page(), server)
+        page = themed("light", touch=screen.is_touched, mobile=screen.is_touched).new_page()
+        opened.append(page)
+        page.set_viewport_size({"width": screen.width, "height": screen.height})
+        return Tab(page, server)
 
     def show(screen: Screen, view: View | Step) -> Page:
         page = tab(screen).visit(screen.address(view))
@@ -154,5 +151,5 @@ def screens(chromium: Browser, server: str) -> Iterator[Callable[[Screen, View |
 
     opened = []
     yield show
-    for context in opened:
-        context.close()
+    for page in opened:
+        page.close()

@@ -80,8 +80,8 @@ def themed(chromium) -> Callable:
     """
 
     @cache
-    def profile(theme: str, touch: bool = False):
-        context = chromium.new_context(color_scheme=theme, has_touch=touch)
+    def profile(theme: str, *, touch: bool = False, mobile: bool = False):
+        context = chromium.new_context(color_scheme=theme, has_touch=touch, is_mobile=mobile)
         context.add_init_script("try { localStorage.clear() } catch {}\n" + OBSERVE_SHIFTS)
         return context
 
@@ -89,9 +89,9 @@ def themed(chromium) -> Callable:
 
 
 @pytest.fixture(scope="module")
-def show(chromium, server) -> Iterator[Callable[[Screen, View | Step], Page]]:
+def show(themed, server) -> Iterator[Callable[[Screen, View | Step], Page]]:
     """A function that shows a view on a screen, all of a module's in one tab for each screen."""
-    with screens(chromium, server.url) as of_screen:
+    with screens(themed, server.url) as of_screen:
         yield of_screen
 
 
@@ -125,7 +125,7 @@ def open_page(themed, server, parked) -> Iterator[Callable]:
         if is_plain and parked[profile]:
             page = parked[profile].pop()
         else:
-            count_messages(page := themed(*profile).new_page())
+            count_messages(page := themed(theme, touch=touch).new_page())
         (pages if is_plain else new).append((profile, page))
         page.set_viewport_size({"width": width, "height": height})
         if page.url.startswith(server.url):

@@ -51,7 +51,7 @@ ON_A_TELEPHONE = {
 
 @pytest.fixture(scope="module")
 def tab(server, themed) -> Iterator[Callable[..., Tab]]:
-    """The tab of a theme and a width, in which one page is shown after the other."""
+    """The tab of a theme, in which one page is shown after the other."""
     with tabs(themed, server.url) as of_look:
         yield of_look
 

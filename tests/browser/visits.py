@@ -2,7 +2,7 @@
 
     page = tab(theme="dark").visit("formats?formats=run")
 
-A tab has a theme and a width. Each page is asked for by its address, which alone says what it shows.
+A tab has a theme. Each page is asked for by its address, which alone says what it shows.
 """
 
 from collections.abc import Callable, Iterator
@@ -94,16 +94,14 @@ def drawn(page: Page) -> None:
 
 @contextmanager
 def tabs(themed: Callable, server: str) -> Iterator[Callable[..., Tab]]:
-    """A function that gives the tab of a theme and a width. The tabs are closed in the end."""
-    opened: dict[tuple[str, int], Tab] = {}
+    """A function that gives the tab of a theme, at a width. The tabs are closed in the end."""
+    opened: dict[str, Tab] = {}
 
     def tab(*, theme: str = "light", width: int = 1280, height: int = 900) -> Tab:
-        if (theme, width) not in opened:
-            opened[theme, width] = Tab(themed(theme).new_page(), server)
-        page = opened[theme, width].page
-        if page.viewport_size != (size := {"width": width, "height": height}):
-            page.set_viewport_size(size)
-        return opened[theme, width]
+        if theme not in opened:
+            opened[theme] = Tab(themed(theme).new_page(), server)
+        opened[theme].page.set_viewport_size({"width": width, "height": height})
+        return opened[theme]
 
     yield tab
     for each in opened.values():
