@@ -1,7 +1,7 @@
 """Section "Error against K": every unit that multiplies the operands, on the same axes."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.model import Accumulator, Evidence
@@ -62,7 +62,7 @@ def show(controls: Controls) -> None:
     here().know.markdown(COUNTING)
 
 
-@cache
+@lru_cache(maxsize=8)
 def series(operands: str) -> tuple[tuple[str, int], ...]:
     """Units that multiply the operands, by name and interval of promotion."""
     step = ACCUMULATORS[CHAIN].fused_products

@@ -31,12 +31,8 @@ COMPILE = """
 import json
 from kernels.measure.jobs import GemmJob
 from kernels.check.products import codes_of
-from kernels.check.quantizers import launch_cast, launch_quantizer
 from kernels.precompile import compile_only, launch_layer
 from kernels.device import HOPPER, current_device
-from fp8core.formats import FORMATS
-from fp8core.linear import MATMULS, Side
-from fp8core.recipes import RECIPES
 
 compile_only(HOPPER)
 from triton import knobs
@@ -48,21 +44,19 @@ for code, *arguments in CODES:
 import torch
 print(json.dumps([found, current_device() == HOPPER, HOPPER.place, torch.cuda.is_initialized()]))
 """
-OPERAND = 'RECIPES["deepseek_v3"].operand(MATMULS["fprop"], Side.A)'
-FEW = f'((launch_cast, FORMATS["e4m3"]), (launch_quantizer, {OPERAND}, (256, 256), 0, 1))'
 GEMM = 'codes_of(GemmJob(recipe="deepseek_v3", matmul="fprop", m=256, n=256, k=256), HOPPER)'
 LAYER = '((launch_layer, "mxfp8", 256, 256, 256),)'
 
 
+@exhaustive
 @pytest.mark.parametrize(
     ("codes", "kernels"),
     [
-        pytest.param(FEW, {"encode_kernel", "quantize_kernel"}, id="few"),
-        pytest.param(GEMM, {"quantize_kernel", "specialized_gemm_kernel"}, id="gemm", marks=exhaustive),
-        pytest.param(LAYER, None, id="layer", marks=exhaustive),
+        pytest.param(GEMM, {"quantize_kernel", "specialized_gemm_kernel"}, id="gemm"),
+        pytest.param(LAYER, None, id="layer"),
     ],
 )
-def test_without_a_gpu_code_is_compiled_for_one_and_kept_on_disk(tmp_path, codes, kernels):
+def test_a_gemm_and_a_layer_are_compiled_without_a_gpu_and_kept_on_disk(tmp_path, codes, kernels):
     env = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     env |= {"TRITON_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join([str(TOP), *sys.path])}
     for is_known in (False, True) if codes is GEMM else (False,):

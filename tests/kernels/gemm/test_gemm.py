@@ -87,7 +87,7 @@ def test_a_tile_need_not_fit_a_block(a_mn, b_mn, k):
 
 
 @pytest.mark.parametrize("exponents", [(120, -120), (-120, 120)])
-@pytest.mark.parametrize("name", ["per_tensor-fprop", "per_tensor-dgrad", "nvfp4-fprop", "nvfp4-wgrad"])
+@pytest.mark.parametrize("name", ["per_tensor-fprop", "nvfp4-wgrad"])
 def test_a_large_scale_of_one_operand_and_a_small_one_of_the_other_cancel(name, exponents):
     """The sum times the large scale alone would be infinite."""
     recipe, matmul = GEMMS[name]

@@ -46,10 +46,9 @@ def test_thirty_steps_learn_and_are_told(recipe, text):
     assert (row.quantized_gemms, row.gemms) == (0 if recipe == BF16 else 3 * linears, 3 * (linears + 1))
 
 
-@pytest.mark.parametrize("recipe", ["mxfp8", "nvfp4"])
-def test_a_run_goes_on_bit_for_bit(recipe, text):
+def test_a_run_goes_on_bit_for_bit(text):
     """The bits of stochastic rounding are part of its state."""
-    one = trainer(recipe, text)
+    one = trainer("nvfp4", text)
     whole = trained(one, FEW)
     end = one.state()
     one.restart(0)
@@ -57,7 +56,7 @@ def test_a_run_goes_on_bit_for_bit(recipe, text):
     part = trained(one, FEW, course, stopped=lambda: course.done > 0)
     assert (part.done, part.finished) == (FEW // 2, False)
     state = one.state()
-    other = trainer(recipe, text, seed=0)
+    other = trainer("nvfp4", text, seed=0)
     other.restore(state)
     again = trained(other, FEW, course)
     assert all(torch.equal(a, b) for a, b in zip(end, other.state(), strict=True))

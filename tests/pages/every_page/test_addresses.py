@@ -37,7 +37,7 @@ def addresses(page: str) -> list[dict[str, str | list[str]]]:
 def test_a_page_survives_what_nobody_means_and_the_loss_of_its_session(open_app, request, part):
     for page in PAGES[part::PARTS]:
         keys = controls_of(page) if page in CONTROLS else ["recipe"]
-        for query in some_values(addresses(page), request):
+        for query in some_values(addresses(page), request, count=1):
             at = open_app(f"pages/{page}.py", **MARKED, **query)
             assert not at.exception, (page, query, at.exception[0].message)
             assert shows_word(at), (page, query)
