@@ -5,7 +5,7 @@ its gradients and RMSNorm (references: fp8core.fused). Their copies are those th
 result in bf16, bit for bit.
 
     quantize.py     the front doors: check, look up the launches of an earlier call
-    plan.py         blocks of a launch, and how operands cut them
+    plan.py         blocks of a launch, and its operands
     launch.py       memory for codes and scales, passes for an amax (collect.py, passes.py), the launch
     kernel.py       the quantizer; read first, it lists its parts
     facts.py        constants of formats, rules and operands for the kernels

@@ -51,14 +51,12 @@ def _amax_for(source: "Source", output: "Output", plan: QuantizePlan) -> Amax:
     import torch
 
     spec, rule, device = output.operand.spec, output.operand.spec.scale_rule, source.x.device
-    if source.amax is not None:
-        return Amax(outer=source.amax) if rule.has_fitted_outer else Amax(tiles=source.amax)
     tiles = outer = new = None
-    if plan.cooperative:
-        zeros = zeros_of_stream(device)
+    if source.amax is not None or plan.cooperative:
+        whole = zeros_of_stream(device) if source.amax is None else source.amax
         if rule.history:
             new = empty((1,), torch.int32, device)
-        return Amax(outer=zeros) if rule.has_fitted_outer else Amax(tiles=zeros, new=new)
+        return Amax(outer=whole) if rule.has_fitted_outer else Amax(tiles=whole, new=new)
     if rule.history or not output.facts.fused:
         tiles, new = _amax_of_x(source, output, plan, spec.tile, output.scale)
     if rule.has_fitted_outer:

@@ -3,7 +3,7 @@
 No torch, no GPU. Floating-point facts are bits of fp32, because a kernel works on those.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -65,8 +65,8 @@ class ElementFacts:
     nan_code: int
     minus_zero: bool
     integer: bool
+    in_range: bool
     cast_factor: float = 1.0
-    in_range: bool = False
     raised: int = 0
     half_sign: float = 0.0
     is_random: bool = False
@@ -131,7 +131,9 @@ def fp32_bits(value: float) -> int:
 
 
 @cache
-def element_facts(format_: Format, rounding: Rounding, kind: DeviceKind) -> ElementFacts:
+def element_facts(
+    format_: Format, rounding: Rounding, kind: DeviceKind, in_range: bool = False
+) -> ElementFacts:
     on_gpu, integer = kind is DeviceKind.GPU, format_ == MXINT8
     mantissa = min_field = binades = 0
     minus_zero = False
@@ -175,6 +177,7 @@ def element_facts(format_: Format, rounding: Rounding, kind: DeviceKind) -> Elem
         nan_code=format_.nan_code or 0,
         minus_zero=minus_zero,
         integer=integer,
+        in_range=in_range,
         **facts,
     )
 
@@ -388,8 +391,8 @@ def operand_facts(
         )
     packed = spec.format.nan_code or spec.scale_rule.history or part[1] % LEAST_K
     return OperandFacts(
-        element=replace(element_facts(spec.format, spec.rounding, encoding), in_range=in_range),
-        nearest=replace(element_facts(spec.format, rounding, kind), in_range=in_range),
+        element=element_facts(spec.format, spec.rounding, encoding, in_range),
+        nearest=element_facts(spec.format, rounding, kind, in_range),
         rule=rule_facts(spec.scale_rule, spec.format, encoding),
         saved=saved,
         rotation=rotation_facts(spec.rotation),

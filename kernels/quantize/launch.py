@@ -93,8 +93,9 @@ class Source:
     def is_norm(self) -> bool:
         return self.name == "rms norm"
 
-    def plan(self, operands: Sequence[Operand | None]) -> QuantizePlan | None:
-        kind = current_device().kind
+    def plan(
+        self, operands: Sequence[Operand | None], kind: DeviceKind = DeviceKind.GPU
+    ) -> QuantizePlan | None:
         return plan_copies(operands, self.rows, self.columns, kind, halves=self.halves, is_norm=self.is_norm)
 
 
@@ -161,14 +162,13 @@ def _outer_scale(operand: Operand, shape: tuple[int, int], device: "torch.device
     """float32[outer k_tiles, outer mn_tiles]: a constant, or uninitialized for the kernel."""
     import torch
 
-    grid, outer = operand.outer_grid(shape), operand.spec.scale_rule.outer
-    if grid is None or outer is None:
+    grid = operand.outer_grid(shape)
+    if grid is None:
         return None
-    mn_tiles, k_tiles = operand.stored(grid.scale_shape)
-    if outer.constant is None and prod(shape):
-        return empty((k_tiles, mn_tiles), torch.float32, device)
-    value = 0.0 if outer.constant is None else outer.constant
-    return filled((k_tiles, mn_tiles), torch.float32, device, value)
+    constant, sizes = operand.spec.scale_rule.outer.constant, operand.stored(grid.scale_shape)[::-1]
+    if constant is None and prod(shape):
+        return empty(sizes, torch.float32, device)
+    return filled(sizes, torch.float32, device, constant or 0.0)
 
 
 def quantize_one(
@@ -230,13 +230,14 @@ def quantize_computed(
     operands: Sequence[Operand | None],
     seeds: "Sequence[Scalar | torch.Tensor | None]",
     history: "torch.Tensor | None",
-    plan: QuantizePlan,
     out_amax: "torch.Tensor | None" = None,
 ) -> "tuple[Copy, ...]":
     """Compute and quantize, all in one launch; the result in bf16 where an operand is None.
 
     out_amax: int32[PARTIALS] of zeros, of which the largest becomes the bits of the result's amax.
     """
+    plan = source.plan(operands, current_device().kind)
+    assert plan is not None, "one launch takes these operands"
     strips, outputs = _takes_strips(source, operands), {}
     for operand, seed in zip(operands, seeds, strict=True):
         if operand is not None:

@@ -19,7 +19,6 @@ from functools import lru_cache
 from math import prod
 
 from fp8core.recipes import Operand, OperandSpec
-from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE
 from kernels.device import Device, DeviceKind, Unsupported
 from kernels.quantize.facts import (
@@ -389,10 +388,10 @@ def stores_result(operands: Sequence[Operand | None], plan: QuantizePlan, reads:
     Computing twice reads the inputs twice: `reads` numbers for each of the result. A stored result is written
     and read. With equal bytes, computing once is faster. A delayed scale waits for no pass over the result.
     """
-    cuts = [(each.spec.scale_rule, plan.down if each.k_is_rows else plan.along) for each in operands if each]
-    waits = any((rule.has_fitted_outer or not cut.fused) and not rule.history for rule, cut in cuts if cut)
+    rules = [(each.spec.scale_rule, plan.down if each.k_is_rows else plan.along) for each in operands if each]
+    waits = any(rule.has_fitted_outer or not facts.fused for rule, facts in rules)
     moves = 1 if None in operands else 2
-    return waits and reads >= moves and not any(rule.history for rule, _ in cuts)
+    return waits and reads >= moves and not any(rule.history for rule, _ in rules)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -506,8 +505,8 @@ def _takes_few_steps(spec: OperandSpec) -> bool:
 
 def is_cast(spec: OperandSpec) -> bool:
     """True if a scaled number needs the hardware's cast alone."""
-    plain = spec.rotation is None and spec.saved_as is None and spec.rounding is Rounding.NEAREST_EVEN
-    return plain and spec.format.name in ("e4m3", "e5m2")
+    encode_by = element_facts(spec.format, spec.rounding, GPU).encode_by
+    return encode_by == "cast" and spec.rotation is None and spec.saved_as is None
 
 
 def _is_computed(spec: OperandSpec) -> bool:

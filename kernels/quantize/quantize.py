@@ -214,8 +214,8 @@ def _copies(
     if launches is not None:
         return launches(tensors, scalars)
     _check_history(operands, history, source.x)
-    plan = None
-    if source.name != "":
+    is_computed = source.name != ""
+    if is_computed:
         plan = source.plan(operands) if source.x.numel() else None
         if plan is None or stores_result(operands, plan, source.reads):
             return _unfused(source, operands, seeds, history)
@@ -226,9 +226,8 @@ def _copies(
                 if operand is not None:
                     _check_tensor(source.x, operand, seed)
             check_device(source.x, current_device().kind, "x")
-            if plan is None:
-                return quantize_two(source, operands, seeds, history)
-            return quantize_computed(source, operands, seeds, history, plan)
+            quantizer = quantize_computed if is_computed else quantize_two
+            return quantizer(source, operands, seeds, history)
 
     return LAUNCHES.trace(key, tensors, scalars, run)
 
@@ -241,15 +240,16 @@ def _unfused(
 ) -> "tuple[Copy, ...]":
     """The result in bf16, and `quantize` of that; two copies come from one read of it if they can."""
     two = len(operands) == 2 and None not in operands
-    has_amax = two and source.x.numel() and not source.is_norm and history is None
-    if has_amax and all(_takes_whole_amax(each.spec) for each in operands):
+    has_amax = two and not source.is_norm and history is None
+    amax = None
+    if not source.x.numel():
+        result = empty_result(source)
+    elif has_amax and all(_takes_whole_amax(each.spec) for each in operands):
         result, amax = _with_amax(source)
-        return _copies(Source(x=result, amax=amax), operands, seeds, None)
-    result = empty_result(source)
-    if source.x.numel():
+    else:
         (result,) = _copies(source, [None], None, None)
     if two:
-        return quantize_both(result, *operands, seeds=seeds, history=history)
+        return _copies(Source(x=result, amax=amax), operands, seeds, history)
     return tuple(
         result
         if operand is None
@@ -270,8 +270,6 @@ def _with_amax(source: Source) -> "tuple[torch.Tensor, torch.Tensor]":
     launches = LAUNCHES.get(key)
     if launches is not None:
         return launches(source.tensors)
-    plan = source.plan([None])
-    assert plan is not None, "a launch without operands takes every result"
 
     def run() -> "tuple[torch.Tensor, torch.Tensor]":
         import torch
@@ -279,7 +277,7 @@ def _with_amax(source: Source) -> "tuple[torch.Tensor, torch.Tensor]":
         with launching(source.x):
             check_device(source.x, current_device().kind, "x")
             amax = filled((PARTIALS,), torch.int32, source.x.device)
-            (result,) = quantize_computed(source, [None], [None], None, plan, amax)
+            (result,) = quantize_computed(source, [None], [None], None, amax)
         return result, amax
 
     return LAUNCHES.trace(key, source.tensors, (), run)

@@ -122,13 +122,6 @@ def outer_scale(outer_amax_bits, RULE: tl.constexpr):
 
 
 @triton.jit
-def effective_scale(scale, outer_amax_bits, RULE: tl.constexpr):
-    if RULE.outer != "":
-        scale *= outer_scale(outer_amax_bits, RULE)
-    return scale
-
-
-@triton.jit
 def _everywhere(BITS: tl.constexpr, like):
     """float32 of BITS in a tensor's shape and layout: div_rn needs both; Gluon's `full` takes a layout."""
     return float_of((float_bits(like) & 0) | BITS)
@@ -200,7 +193,7 @@ def best_scale(x, amax, outer_amax, table_ptr, values_ptr, OPERAND: tl.constexpr
 def _fitted(amax, outer_amax, RULE: tl.constexpr, number: tl.constexpr):
     """(stored scale, reciprocal of the effective one, effective scale) for one factor of the search."""
     scale = stored_scale(_times(amax, RULE.search[number]), outer_amax, RULE)
-    effective = effective_scale(scale, outer_amax, RULE)
+    effective = scale if RULE.outer == "" else scale * outer_scale(outer_amax, RULE)
     return scale, reciprocal_of(effective, RULE), effective
 
 

@@ -3,7 +3,8 @@
 Arithmetic is fp32 in the order of fp8core.fused, bit for bit. Rows are in the order of
 `kernels.quantize.blocks.block_rows`. Beyond the tensor a block is zero.
 
-The argument `position` is (block row, block column, rows, columns of the result or of each half).
+Arguments: inputs, (x_ptr, other_ptr, reciprocals_ptr, stride of x, stride of other) as in quantize_kernel;
+position, (block row, block column, rows, columns of the result or of each half).
 """
 
 import triton
@@ -152,8 +153,9 @@ def _wide(x, zero):
 
 
 @triton.jit
-def swiglu_block(gate_up_ptr, position, stride, PLAN: tl.constexpr, CAST: tl.constexpr):
+def swiglu_block(inputs, position, PLAN: tl.constexpr, CAST: tl.constexpr):
     """float32[PLAN.rows, PLAN.columns]: SwiGLU of gate_up [rows, 2 · columns], bf16 numbers."""
+    gate_up_ptr, _, _, stride, _ = inputs
     _, _, _, columns = position
     gate = load_runs(gate_up_ptr, position, (stride, 1), PLAN)
     up = load_runs(gate_up_ptr + columns, position, (stride, 1), PLAN)
@@ -162,8 +164,9 @@ def swiglu_block(gate_up_ptr, position, stride, PLAN: tl.constexpr, CAST: tl.con
 
 
 @triton.jit
-def gradient_blocks(gate_up_ptr, dh_ptr, position, stride, dh_stride, PLAN: tl.constexpr, CAST: tl.constexpr):
+def gradient_blocks(inputs, position, PLAN: tl.constexpr, CAST: tl.constexpr):
     """float32[PLAN.rows, PLAN.columns] twice: gradients of the gate and of up, bf16 numbers."""
+    gate_up_ptr, dh_ptr, _, stride, dh_stride = inputs
     _, _, _, columns = position
     gate = load_runs(gate_up_ptr, position, (stride, 1), PLAN)
     up = load_runs(gate_up_ptr + columns, position, (stride, 1), PLAN)
@@ -174,10 +177,9 @@ def gradient_blocks(gate_up_ptr, dh_ptr, position, stride, dh_stride, PLAN: tl.c
 
 
 @triton.jit
-def gradient_block(
-    gate_up_ptr, dh_ptr, position, half, stride, dh_stride, PLAN: tl.constexpr, CAST: tl.constexpr
-):
+def gradient_block(inputs, position, half, PLAN: tl.constexpr, CAST: tl.constexpr):
     """float32[PLAN.rows, PLAN.columns]: the gradient of the gate, or of up if half is 1."""
+    gate_up_ptr, dh_ptr, _, stride, dh_stride = inputs
     block_row, block_column, rows, columns = position
     gate = load_runs(gate_up_ptr, position, (stride, 1), PLAN)
     # The gradient of up does not need up: no column of it is read.
@@ -192,20 +194,13 @@ def gradient_block(
 
 @triton.jit
 def normed_block(
-    x_ptr,
-    weight_ptr,
-    reciprocals_ptr,
-    position,
-    stride,
-    PLAN: tl.constexpr,
-    EPS: tl.constexpr,
-    PADDED: tl.constexpr,
-    CAST: tl.constexpr,
+    inputs, position, PLAN: tl.constexpr, EPS: tl.constexpr, PADDED: tl.constexpr, CAST: tl.constexpr
 ):
     """float32[PLAN.rows, PLAN.columns]: x times reciprocals [rows] times weight [columns], bf16 numbers.
 
     Without reciprocals a block has whole rows, and computes them. PADDED: rows beyond x count.
     """
+    x_ptr, weight_ptr, reciprocals_ptr, stride, _ = inputs
     block_row, block_column, rows, columns = position
     x = load_runs(x_ptr, position, (stride, 1), PLAN).to(tl.float32)
     row = block_rows(block_row, PLAN.rows, PLAN.thread_rows)
@@ -236,19 +231,17 @@ def compute_blocks(
 ):
     """float32[PLAN.rows, PLAN.columns] twice: a block of each half of SOURCE's result, bf16 numbers.
 
-    A result of one half, or PLAN.split, gives one block twice. inputs: (x_ptr, other_ptr, reciprocals_ptr,
-    stride of x, stride of other), as in quantize_kernel.
+    A result of one half, or PLAN.split, gives one block twice.
     """
-    x_ptr, other_ptr, reciprocals_ptr, stride, other_stride = inputs
     if SOURCE == "swiglu backward" and PLAN.split:
-        first = gradient_block(x_ptr, other_ptr, position, half, stride, other_stride, PLAN, CAST)
+        first = gradient_block(inputs, position, half, PLAN, CAST)
         second = first
     elif SOURCE == "swiglu backward":
-        first, second = gradient_blocks(x_ptr, other_ptr, position, stride, other_stride, PLAN, CAST)
+        first, second = gradient_blocks(inputs, position, PLAN, CAST)
     elif SOURCE == "swiglu":
-        first = swiglu_block(x_ptr, position, stride, PLAN, CAST)
+        first = swiglu_block(inputs, position, PLAN, CAST)
         second = first
     else:
-        first = normed_block(x_ptr, other_ptr, reciprocals_ptr, position, stride, PLAN, EPS, PADDED, CAST)
+        first = normed_block(inputs, position, PLAN, EPS, PADDED, CAST)
         second = first
     return first, second

@@ -106,6 +106,8 @@ def strip_kernel(
     HELD: gl.constexpr = gl.SwizzledSharedLayout(4, STRIP // LANES, LANES, [1, 0])
     INPUTS: gl.constexpr = 3 if SOURCE == "swiglu backward" else (2 if SOURCE == "swiglu" else 1)
     HALVES: gl.constexpr = 2 if SOURCE == "swiglu backward" else 1
+    along = (along_codes_ptr, along_scale_ptr, along_codes_stride, along_mn_tiles)
+    down = (down_codes_ptr, down_scale_ptr, down_codes_stride, down_mn_tiles)
     block = gl.program_id(0)
     if SOURCE == "rms norm":
         # The L2 still holds the end of the earlier pass's reads.
@@ -119,7 +121,7 @@ def strip_kernel(
     inputs = ()
     for strip in gl.static_range(STRIPS):
         inputs = inputs + (_rooms(INPUTS, STRIP, WORDS, HELD),)
-        copy_strip(inputs[strip], tensors, sizes, row, strip, words, STRIP, BY_ROWS, SOURCE, EVEN)
+        copy_strip(inputs[strip], tensors, sizes, row, strip, words, BY_ROWS, SOURCE, EVEN)
         async_copy.commit_group()
     weights, factors = (), ()
     if SOURCE == "rms norm":
@@ -130,9 +132,7 @@ def strip_kernel(
     rooms = ()
     for strip in gl.static_range(STRIPS):
         async_copy.wait_group(STRIPS - 1 - strip)
-        outputs = compute_strip(
-            inputs[strip], factors, weights, m, row, strip, up, STRIP, BY_ROWS, SOURCE, EVEN
-        )
+        outputs = compute_strip(inputs[strip], factors, weights, m, row, strip, up, BY_ROWS, SOURCE, EVEN)
         if SOURCE == "":
             room = inputs[strip]
         elif strip > 0:
@@ -145,35 +145,11 @@ def strip_kernel(
             if SOURCE != "":
                 room[half].store(outputs[half])
             if ALONG is not None:
-                write_along(
-                    outputs[half],
-                    along_codes_ptr,
-                    along_scale_ptr,
-                    row,
-                    strip,
-                    column + half * columns,
-                    along_codes_stride,
-                    along_mn_tiles,
-                    m,
-                    up,
-                    ALONG,
-                    EVEN,
-                )
+                write_along(outputs[half], along, row, strip, column + half * columns, m, up, ALONG, EVEN)
     barrier()
     for half in gl.static_range(HALVES):
-        write_down(
-            _gathered(rooms, half, STRIP, WORDS),
-            down_codes_ptr,
-            down_scale_ptr,
-            row,
-            column + half * columns,
-            down_codes_stride,
-            down_mn_tiles,
-            m,
-            up,
-            DOWN,
-            EVEN,
-        )
+        words = _gathered(rooms, half, STRIP, WORDS)
+        write_down(words, down, row, column + half * columns, m, up, DOWN, EVEN)
 
 
 @gluon.jit
@@ -270,16 +246,7 @@ def strip_rows(strip, STRIP: gl.constexpr, LAYOUT: gl.constexpr):
 
 @gluon.jit
 def copy_strip(
-    room,
-    tensors,
-    sizes,
-    row,
-    strip,
-    words,
-    STRIP: gl.constexpr,
-    LAYOUT: gl.constexpr,
-    SOURCE: gl.constexpr,
-    EVEN: gl.constexpr,
+    room, tensors, sizes, row, strip, words, LAYOUT: gl.constexpr, SOURCE: gl.constexpr, EVEN: gl.constexpr
 ):
     """Copy a strip's words of SOURCE's tensors to shared memory, zero beyond x.
 
@@ -287,7 +254,7 @@ def copy_strip(
     """
     x_ptr, other_ptr, _ = tensors
     m, columns, x_stride, other_stride = sizes
-    rows = row + strip_rows(strip, STRIP, LAYOUT)
+    rows = row + strip_rows(strip, room[0].shape[0], LAYOUT)
     inside = None if EVEN else gl.expand_dims(rows < m, 1)
     rows = gl.expand_dims(rows.to(gl.int64), 1)
     words = gl.expand_dims(words, 0)
@@ -301,17 +268,7 @@ def copy_strip(
 
 @gluon.jit
 def compute_strip(
-    room,
-    factors,
-    weights,
-    m,
-    row,
-    strip,
-    up,
-    STRIP: gl.constexpr,
-    LAYOUT: gl.constexpr,
-    SOURCE: gl.constexpr,
-    EVEN: gl.constexpr,
+    room, factors, weights, m, row, strip, up, LAYOUT: gl.constexpr, SOURCE: gl.constexpr, EVEN: gl.constexpr
 ):
     """Words of SOURCE's result from a strip in shared memory: a strip of each half.
 
@@ -325,7 +282,7 @@ def compute_strip(
         normed = normed_words(room[0].load(LAYOUT), factors[strip], weights, up)
         if not EVEN:
             # A zero times a negative weight is -0, which is no padding.
-            inside = row + strip_rows(strip, STRIP, LAYOUT) < m
+            inside = row + strip_rows(strip, room[0].shape[0], LAYOUT) < m
             normed = gl.where(gl.expand_dims(inside, 1), normed, 0)
         words = (normed,)
     else:
@@ -347,21 +304,12 @@ def multiplier(scale, RULE: gl.constexpr):
 
 
 @gluon.jit
-def write_along(
-    words,
-    codes_ptr,
-    scale_ptr,
-    row,
-    strip,
-    column,
-    stride,
-    mn_tiles,
-    m,
-    up,
-    OPERAND: gl.constexpr,
-    EVEN: gl.constexpr,
-):
-    """Write codes and scales of a strip along its rows. words: int32[STRIP, columns / 2]."""
+def write_along(words, output, row, strip, column, m, up, OPERAND: gl.constexpr, EVEN: gl.constexpr):
+    """Write codes and scales of a strip along its rows. words: int32[STRIP, columns / 2].
+
+    output, here and below: (codes_ptr, scale_ptr, stride of codes, tiles along mn).
+    """
+    codes_ptr, scale_ptr, stride, mn_tiles = output
     RULE: gl.constexpr = OPERAND.rule
     TILE: gl.constexpr = OPERAND.tile_k
     STRIP: gl.constexpr = words.shape[0]
@@ -426,20 +374,9 @@ def down_codes(words, by0, by1, up):
 
 
 @gluon.jit
-def write_down(
-    words,
-    codes_ptr,
-    scale_ptr,
-    row,
-    column,
-    stride,
-    mn_tiles,
-    m,
-    up,
-    OPERAND: gl.constexpr,
-    EVEN: gl.constexpr,
-):
+def write_down(words, output, row, column, m, up, OPERAND: gl.constexpr, EVEN: gl.constexpr):
     """Write codes and scales of a block down its columns. words: int32[EDGE, columns / 2]."""
+    codes_ptr, scale_ptr, stride, mn_tiles = output
     TILE: gl.constexpr = OPERAND.tile_k
     WORDS: gl.constexpr = words.shape[1]
     TILES: gl.constexpr = EDGE // TILE
