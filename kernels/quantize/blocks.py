@@ -208,7 +208,7 @@ def _butterfly(y, HALF: tl.constexpr):
     other = float_of(tl.sum(float_bits(own), axis=2)[:, :, None, :] - float_bits(own))
     # A minus in Triton 3.6 is a difference from +0, which has no -0.
     sign = (tl.arange(0, 2) << (WORD - 1))[None, None, :, None]
-    return tl.reshape(other + float_of(float_bits(own) ^ sign), y.shape)
+    return tl.reshape(other + float_of(float_bits(own) ^ sign), [y.shape[0], y.shape[1]])
 
 
 @triton.jit
