@@ -53,7 +53,7 @@ def test_the_handle_stays_under_the_mouse_and_keys_move_it_and_the_address_follo
     assert position(page)[0] == during[0] + 1
 
 
-@pytest.mark.parametrize("address", some_cases(2, each(HANDS)))
+@pytest.mark.parametrize("address", some_cases(4, each(HANDS)))
 def test_a_finger_moves_the_handle_and_the_picture_stands_still(server, open_page, address):
     _, (across, up) = HANDS[address]
     page = open_page(f"{server.url}/{address}", width=390, height=844, touch=True)

@@ -110,7 +110,7 @@ def main() -> None:
         cases = [case for case in every if case not in daily]
     with tempfile.TemporaryDirectory() as cache:
         os.environ |= {"TRITON_CACHE_DIR": cache, "TRITON_DUMP_PTXAS_LOG": "1"}
-        with ProcessPoolExecutor(cores(), mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(cores(), mp_context=get_context("fork")) as pool:
             for made in pool.map(report, cases, chunksize=2):
                 sys.stdout.write(json.dumps(made) + "\n")
 

@@ -1,7 +1,8 @@
-"""Checks of layers on two ranks, run by test_distributed.py: each raises where a layer is wrong."""
+"""Checks of layers on two ranks, a program of test_distributed.py: each raises where a layer is wrong."""
 
 import copy
 import re
+import sys
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ from torch.distributed.tensor.parallel import (
     SequenceParallel,
     parallelize_module,
 )
+from torch.multiprocessing import start_processes
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
@@ -270,3 +272,8 @@ def all_checks(rank: int, port: int) -> None:
     odd_placements()
     lines_of_docs()
     dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    # Forked ranks share what is imported; a GPU that was asked for is lost to them.
+    start_processes(all_checks, (int(sys.argv[1]),), 2, start_method="spawn" if ON_GPU else "fork")
