@@ -34,25 +34,23 @@ def block_rows(block_mn, BLOCK_MN: tl.constexpr, THREAD_ROWS: tl.constexpr):
 @triton.jit
 def part_tiles(
     position,
+    rows,
     mn_tiles,
     TILE_MN: tl.constexpr,
     TILE_K: tl.constexpr,
     PART_MN: tl.constexpr,
     PART_K: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
-    THREAD_ROWS: tl.constexpr,
 ):
     """(tiles, inside, first), each [parts along mn, parts along K], of a block's parts.
 
     tiles: int32, the part's tile in a buffer [k_tiles, mn_tiles]. inside: the part has elements of the
-    tensor. first: the part is the first of its tile. TILE 0: the whole dim. THREAD_ROWS: as in `block_rows`;
-    parts then span one row, or all.
+    tensor. first: the part is the first of its tile. TILE 0: the whole dim. rows: those of `block_rows`, in
+    order unless parts span one row, or all.
     """
+    BLOCK_MN: tl.constexpr = rows.shape[0]
     block_mn, block_k, mn, k = position
-    if PART_MN == 1:
-        rows = block_rows(block_mn, BLOCK_MN, THREAD_ROWS)
-    else:
+    if PART_MN > 1:
         rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN // PART_MN) * PART_MN
     columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K // PART_K) * PART_K
     tile_mn = rows // TILE_MN if TILE_MN else rows * 0

@@ -236,9 +236,12 @@ def quantize_computed(
 
     out_amax: int32[PARTIALS] of zeros, of which the largest becomes the bits of the result's amax.
     """
-    plan = source.plan(operands, current_device().kind)
+    device, specs, outputs = current_device(), specs_of(operands), {}
+    plan = source.plan(operands, device.kind)
     assert plan is not None, "one launch takes these operands"
-    strips, outputs = _takes_strips(source, operands), {}
+    aligned = all(is_aligned(each) if each.ndim == 1 else lies_in_words(each) for each in source.tensors)
+    strips = aligned and None not in operands
+    strips = strips and takes_strips(source.name, *specs, source.rows, source.columns, device)
     for operand, seed in zip(operands, seeds, strict=True):
         if operand is not None:
             facts = plan.down if operand.k_is_rows else plan.along
@@ -256,16 +259,6 @@ def empty_result(source: Source) -> "torch.Tensor":
     import torch
 
     return empty(source.shape, torch.bfloat16, source.x.device)
-
-
-def _takes_strips(source: Source, operands: Sequence[Operand | None]) -> bool:
-    specs = specs_of(operands)
-    if specs is None or None in operands:
-        return False
-    able = takes_strips(source.name, *specs, source.rows, source.columns, current_device())
-    return able and all(
-        is_aligned(each) if each.ndim == 1 else lies_in_words(each) for each in source.tensors
-    )
 
 
 def _write(

@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 from kernels.quantize.amax import PARTIALS, history_amax, part_amax
-from kernels.quantize.blocks import load_block, load_runs, part_tiles, prepare
+from kernels.quantize.blocks import block_rows, load_block, load_runs, part_tiles, prepare
 from kernels.quantize.sources import compute_blocks, reciprocal_rms
 
 
@@ -35,7 +35,8 @@ def amax_kernel(
     x = load_block(x_ptr, position, (x_stride_mn, x_stride_k), PLAN)
     x = prepare(x, tl.program_id(1), k, OPERAND, CAST)
     amax = part_amax(x, PART_MN, PART_K, CAST)
-    tiles, inside, _ = part_tiles(position, mn_tiles, TILE_MN, TILE_K, PART_MN, PART_K, BLOCK_MN, BLOCK_K, 0)
+    rows = block_rows(tl.program_id(0), BLOCK_MN, 0)
+    tiles, inside, _ = part_tiles(position, rows, mn_tiles, TILE_MN, TILE_K, PART_MN, PART_K, BLOCK_K)
     # Several programs may have parts of one tile; the largest of integers does not depend on their order.
     tl.atomic_max(amax_ptr + tiles, amax, mask=inside)
 

@@ -49,7 +49,7 @@ def write_block(x, amaxes, pointers, position, PLAN: tl.constexpr, IS_DOWN: tl.c
     rows = block_rows(block_mn, BLOCK_MN, THREAD_ROWS)
     x = prepare(x, block_k, k, OPERAND, CAST)
     tiles, inside, first = part_tiles(
-        position, mn_tiles, OPERAND.tile_mn, OPERAND.tile_k, PART_MN, PART_K, BLOCK_MN, BLOCK_K, THREAD_ROWS
+        position, rows, mn_tiles, OPERAND.tile_mn, OPERAND.tile_k, PART_MN, PART_K, BLOCK_K
     )
     if amax_ptr is None:
         amax = part_amax(x, PART_MN, PART_K, CAST)
@@ -65,15 +65,7 @@ def write_block(x, amaxes, pointers, position, PLAN: tl.constexpr, IS_DOWN: tl.c
             tl.store(outer_scale_ptr, outer_scale(outer_amax, RULE), mask=block_mn + block_k == 0)
         else:
             around, _, first_outer = part_tiles(
-                position,
-                outer_mn_tiles,
-                OPERAND.outer_mn,
-                OPERAND.outer_k,
-                PART_MN,
-                PART_K,
-                BLOCK_MN,
-                BLOCK_K,
-                THREAD_ROWS,
+                position, rows, outer_mn_tiles, OPERAND.outer_mn, OPERAND.outer_k, PART_MN, PART_K, BLOCK_K
             )
             outer_amax = tl.load(outer_amax_ptr + around, mask=inside, other=0)
             tl.store(outer_scale_ptr + around, outer_scale(outer_amax, RULE), mask=first_outer)
