@@ -218,18 +218,16 @@ def test_specials_follow_ieee_with_one_canonical_nan(x, y, c, expected) -> None:
         assert result.view(np.uint32)[0, 0] == 0x7FFFFFFF
 
 
-@pytest.mark.parametrize("k", [0, 1, 31, 33, 100, 129])
 @by_unit
-def test_a_k_that_is_no_multiple_of_the_step_is_padded_with_zeros(unit, k) -> None:
+def test_a_k_that_is_no_multiple_of_the_step_is_padded_with_zeros(unit) -> None:
     if unit.step is Step.SCALED_GROUPS:
         pytest.skip("scales come for whole groups")
     a, b, format_ = operands(unit, 3, 4, 256)
-    padded_a, padded_b = a.copy(), b.copy()
     zero = format_.encode(0.0)
-    padded_a[:, k:], padded_b[:, k:] = zero, zero
-    np.testing.assert_array_equal(
-        matmul(a[:, :k], b[:, :k], format_, format_, unit), matmul(padded_a, padded_b, format_, format_, unit)
-    )
+    for k in (129, 100, 33, 31, 1, 0):
+        short = matmul(a[:, :k], b[:, :k], format_, format_, unit)
+        a[:, k:], b[:, k:] = zero, zero
+        np.testing.assert_array_equal(short, matmul(a, b, format_, format_, unit), f"K = {k}")
 
 
 @by_truncating
