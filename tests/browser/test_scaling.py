@@ -81,8 +81,8 @@ def test_the_handle_moves_the_numbers_and_python_hears_once(server, open_page):
     assert missing == [], "a page's own address finds the server at once"
 
 
-def test_a_click_on_a_bar_moves_nothing_and_the_page_lives(server, open_page):
-    page = open_page(f"{server.url}/scaling")
+def test_a_click_on_a_bar_moves_nothing_and_numbers_and_notice_follow_a_hand(server, open_page):
+    page = open_page(f"{server.url}/scaling", height=1500)
     page.locator(HANDLE).wait_for()
     settled(page)
     tallest = page.locator(f"{CHART} svg path[aria-label*='share of the numbers']").evaluate_all(
@@ -92,11 +92,6 @@ def test_a_click_on_a_bar_moves_nothing_and_the_page_lives(server, open_page):
     page.wait_for_timeout(1000)
     settled(page)
     assert "scaling_log2" not in page.url, page.url
-
-
-def test_the_numbers_follow_a_hand_on_them_and_the_notice_follows_too(server, open_page):
-    page = open_page(server.url + "/scaling", height=1500)
-    page.locator(HANDLE).wait_for(timeout=DRAWN_MS)
     wait_for_text(page, "become 0")
     before, chart = min(bars(page)), page.locator(f"{CHART} svg").first.bounding_box()
     x, y = chart["x"] + 300, chart["y"] + 120

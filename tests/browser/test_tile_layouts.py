@@ -73,7 +73,7 @@ def test_the_calls_for_ones_own_code_are_one_click_from_the_first_screen(server,
     page.get_by_text("from torchao", exact=False).first.wait_for()
 
 
-def test_pointing_at_tiles_outlines_what_they_meet_and_asks_the_server_nothing(server, open_page):
+def test_pointing_at_tiles_asks_the_server_nothing_and_a_click_takes_numbers_and_stretch(server, open_page):
     page = open_page(server.url + "/tile_layouts")
     sent = messages(page)
     tiles = drawn(page, "deepseek_v3", "fprop")
@@ -88,20 +88,15 @@ def test_pointing_at_tiles_outlines_what_they_meet_and_asks_the_server_nothing(s
     assert len(sent) == before
     page.mouse.move(2, 2)
     becomes(page, lambda: boxes(page), [])
-
-
-def boxes(page) -> list[str]:
-    return page.locator(".hover[width]").evaluate_all("all => all.map(one => one.outerHTML)")
-
-
-def test_a_click_on_a_tile_takes_its_numbers_and_its_stretch(server, open_page):
-    page = open_page(server.url + "/tile_layouts")
-    tiles = drawn(page, "deepseek_v3", "fprop")
     tiles.nth(4 * 9 + 3).click(force=True)
     says(page, "x[9, 384:512]")
     wait_for_parameters(page, row="9")
     tiles.nth(12 * 4 + 1).click(force=True)
     wait_for_parameters(page, side="B", stretch="2")
+
+
+def boxes(page) -> list[str]:
+    return page.locator(".hover[width]").evaluate_all("all => all.map(one => one.outerHTML)")
 
 
 def test_a_click_on_d_shows_that_element_s_sum_and_play_runs_along_k(server, open_page):

@@ -33,7 +33,7 @@ def marked(page, *wanted: str) -> dict[str, dict]:
     )
 
 
-def test_each_word_has_one_mark_also_in_a_picture_and_shows_its_sentence_under_a_mouse(server, open_page):
+def test_each_word_has_one_mark_also_in_a_picture_and_is_explained_to_mouse_and_keys(server, open_page):
     page = open_page(f"{server.url}/scaling")
     assert in_the_end(page, lambda: page.evaluate(LINES), bool) == 1, "e4m3, below the picture"
     drawn(page)  # a picture that comes later moves the words below it
@@ -46,6 +46,24 @@ def test_each_word_has_one_mark_also_in_a_picture_and_shows_its_sentence_under_a
     assert tip.inner_text() == glossary()["amax"].says
     page.mouse.move(2, 2)
     tip.wait_for(state="hidden")
+    page.get_by_role("button", name="Explain the words on this page").focus()
+    seen = {}
+    for _ in range(30):
+        before = offer_words(page)
+        page.keyboard.press("ArrowRight")
+        now = in_the_end(page, lambda: offer_words(page), lambda now, old=before: now != old)
+        if now.endswith(f", 1 of {len(seen)}"):
+            break
+        tip.wait_for()
+        seen[now.rsplit(",", 1)[0]] = tip.inner_text()
+    assert seen["amax"] == glossary()["amax"].says
+    assert seen.keys() > words.keys(), "and those of the picture"
+    page.keyboard.press("Tab")
+    tip.wait_for(state="hidden")
+
+
+def offer_words(page) -> str:
+    return page.locator(".fp8-key").inner_text()
 
 
 def test_a_step_of_the_lesson_has_marks_of_its_own(server, open_page):
@@ -58,31 +76,6 @@ def test_a_step_of_the_lesson_has_marks_of_its_own(server, open_page):
     tip = page.locator(".fp8-tip")
     tip.wait_for()
     assert tip.inner_text() == glossary()["amax"].says
-
-
-def test_keys_reach_each_word_from_the_end_of_the_page(server, open_page):
-    page = open_page(f"{server.url}/scaling")
-    drawn(page)
-    marked(page, "scale", "amax", "dB")
-    offer = page.get_by_role("button", name="Explain the words on this page")
-    offer.focus()
-    tip, seen = page.locator(".fp8-tip"), {}
-    for _ in range(30):
-        before = offer_words(page)
-        page.keyboard.press("ArrowRight")
-        words = in_the_end(page, lambda: offer_words(page), lambda now, old=before: now != old)
-        if words.endswith(f", 1 of {len(seen)}"):
-            break
-        tip.wait_for()
-        seen[words.rsplit(",", 1)[0]] = tip.inner_text()
-    assert seen["amax"] == glossary()["amax"].says
-    assert seen.keys() > {one["word"] for one in page.evaluate(MARKED)}, "and those of the picture"
-    page.keyboard.press("Tab")
-    tip.wait_for(state="hidden")
-
-
-def offer_words(page) -> str:
-    return page.locator(".fp8-key").inner_text()
 
 
 def test_a_mark_goes_with_its_word(server, open_page):

@@ -129,8 +129,9 @@ function show(word) {
 }
 
 const isOn = ({ left, right, top, bottom }, x, y) => x > left - 3 && x < right + 3 && y > top - 3 && y < bottom + 3;
-addEventListener("pointermove", ({ clientX: x, clientY: y, pointerType, buttons }) => {
-    if (pointerType !== "mouse") return;
+addEventListener("pointermove", ({ clientX: x, clientY: y, movementX, movementY, pointerType, buttons }) => {
+    // A mouse at rest is told of what scrolls below it: it must not hide what the keyboard asks for.
+    if (pointerType !== "mouse" || !(movementX || movementY)) return;
     clearTimeout(hover);
     if (tipBox && (buttons || !isOn(tipBox, x, y))) show();
     if (!buttons && !tipBox) hover = setTimeout(() => show(wordAt(x, y)), HOVER_MS);
@@ -142,6 +143,7 @@ key.onkeydown = (press) => {
     const step = { Enter: 1, " ": 1, ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[press.key];
     if (!step || !marks.length) return;
     press.preventDefault();
+    clearTimeout(hover);
     at = ((at === null ? Math.min(step, 0) : at + step) + marks.length) % marks.length;
     const { term, range } = marks[at];
     range.startContainer.parentElement.scrollIntoView({ block: "nearest" });
