@@ -363,7 +363,7 @@ def _grid(ink: Ink) -> alt.LayerChart:
     lines = base.mark_rule(color=ink.hair, strokeWidth=1, aria=False).encode(
         x=_x("left"), x2="right:Q", y=_y("y")
     )
-    names = base.mark_text(align="right", dx=-6, fontSize=11, color=ink.soft, aria=False).encode(
+    names = base.mark_text(align="right", dx=-6, fontSize=12, color=ink.soft, aria=False).encode(
         x=_x("left"), y=_y("middle"), text="name:N"
     )
     return alt.layer(lines, names, data=alt.NamedData(GRID))
@@ -395,7 +395,7 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, ...]:
     bold = {"fontSize": 13, "fontWeight": "bold", "baseline": "bottom", "aria": False}
     zeros = now.transform_filter(f"datum.gone && {FALL} == 1").mark_text(color=ink.lost, **bold)
     sign = now.mark_text(dy=-1, color=ink.text, **bold)
-    label = now.mark_text(fontSize=11, baseline="top", color=ink.soft, aria=False)
+    label = now.mark_text(fontSize=12, baseline="top", color=ink.soft, aria=False)
     cover = now.mark_rect(opacity=0, color=ink.text)
     tooltip = [
         alt.Tooltip("term:N", title="term"),
@@ -509,7 +509,7 @@ def _strip(ink: Ink) -> alt.LayerChart:
         once.mark_rule(color=ink.soft, strokeWidth=1, aria=False).encode(
             x=_x("left"), x2="right:Q", y=_y("zero")
         ),
-        once.mark_text(align="right", dx=-6, fontSize=11, color=ink.soft, aria=False).encode(
+        once.mark_text(align="right", dx=-6, fontSize=12, color=ink.soft, aria=False).encode(
             x=_x("left"), y=_y("zero"), text=alt.value("0")
         ),
         base.transform_filter(f"datum.x > {RIGHT - 1} && datum.y != datum.zero && datum.share")

@@ -18,7 +18,7 @@ from fp8core.formats.spelling import Kind, Spelling, kind_of
 from pages.formats.charts.words import MONOSPACE, ROLES, glance, hexadecimal, number
 from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.legible import NARROW, SMALLEST
+from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, arrow, by_column, several, template
 from pages.kit.charts.template import number as number_hole
 from pages.kit.charts.template import text as text_hole
@@ -452,7 +452,7 @@ def _table(ink: Ink) -> alt.LayerChart:
     is_special = alt.when("!isValid(datum.log2)")
     fill = alt.Fill("log2:Q", scale=alt.Scale(range=list(ink.ramp)), legend=None)
     color = is_special.then(alt.value(ink.text)).when("datum.low").then(alt.value(ink.text))
-    words = values.mark_text(size=SMALLEST, aria=False, opacity=alt.ExprRef(text_hole("has_words", "1")))
+    words = values.mark_text(size=12, aria=False, opacity=alt.ExprRef(text_hole("has_words", "1")))
     current = alt.Chart(alt.NamedData(CURRENT)).encode(x=across, y=down)
     return (
         alt.layer(

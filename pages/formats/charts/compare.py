@@ -12,7 +12,6 @@ from pages.formats.charts.words import hexadecimal, number
 from pages.kit.charts.curves import Series, curves
 from pages.kit.charts.finish import SHAPES, dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.legible import SMALLEST
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.template import number as number_hole
 from pages.kit.charts.words import count, power_labels, power_of_two
@@ -112,7 +111,7 @@ def _counts(ink: Ink) -> alt.LayerChart:
             ),
             bars.transform_filter("datum.wide * containerSize()[0] > 8 * length('' + datum.count) + 4")
             .transform_calculate(middle="sqrt(datum.x0 * datum.x1)")
-            .mark_text(baseline="bottom", dy=-1, fontSize=SMALLEST, color=ink.soft, aria=False)
+            .mark_text(baseline="bottom", dy=-1, fontSize=12, color=ink.soft, aria=False)
             .encode(x=_powers("middle:Q"), y=alt.Y("y1:Q", **y), text="count:Q"),
             names.mark_text(
                 align="left", baseline="middle", fontSize=14, fontWeight="bold", color=ink.text

@@ -16,7 +16,7 @@ from pages.formats.charts.words import number
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
-from pages.kit.charts.legible import NARROW, SMALLEST
+from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.template import number as number_hole
 from pages.kit.charts.words import power_labels
@@ -30,7 +30,7 @@ FINITE, INFINITE, NAN, MISSING = "largest value", "infinity", "NaN", "no such co
 CELLS, ENDS, BANDS = "cells", "ends", "bands"
 Row = dict[str, Any]
 # Fates of a run, broken into the lines that a band has room for.
-LEARNS, LOSES = "learns", "loses\nsmall numbers"
+LEARNS, LOSES = "learns", "loses\nthe small"
 CLIPPED, OVER = "is slow: large\nnumbers clipped", "is over:\nno finite loss"
 
 
@@ -163,7 +163,7 @@ def _table(ink: Ink) -> alt.LayerChart:
             alt.Tooltip("text:N", title="becomes"),
         ],
     )
-    came = base.mark_text(dy=-7, size=SMALLEST, color=ink.soft, aria=False).encode(text="came:N")
+    came = base.mark_text(dy=-7, size=12, color=ink.soft, aria=False).encode(text="came:N")
     became = base.mark_text(
         dy=alt.ExprRef("datum.came === '' ? 0 : 7"), size=12, fontWeight="bold", color=ink.text, aria=False
     ).encode(text="text:N")

@@ -83,7 +83,7 @@ def _reach(ink: Ink) -> alt.LayerChart:
     blocks = alt.Chart(alt.NamedData(BLOCKS))
     words = {"align": "left", "baseline": "line-top", "lineBreak": "\n", "color": ink.text}
     is_narrow = f"containerSize()[0] < {NARROW}"
-    words["fontSize"] = alt.ExprRef(f"{is_narrow} ? 11 : 13")
+    words["fontSize"] = alt.ExprRef(f"{is_narrow} ? 12 : 13")
     heads, verdicts = (
         alt.Chart(alt.NamedData(WORDS))
         .transform_filter(f"{'' if is_verdict else '!'}datum.bold")

@@ -34,6 +34,7 @@ def legible(spec: Mapping[str, Any]) -> Spec:
     config = {**spec.get("config", {})}
     config["legend"] = {**_LEGENDS, **_WORDS, **config.get("legend", {})}
     config["axis"] = {**_WORDS, **config.get("axis", {})}
+    config["text"] = {"fontSize": 13, **config.get("text", {})}
     ready = {**_view(spec), "config": config}
     if "vconcat" not in spec:
         ready["padding"] = {**AROUND, **spec.get("padding", {})}

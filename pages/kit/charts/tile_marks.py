@@ -27,7 +27,7 @@ TILES, WORDS, LINES = "tiles", "words", "lines"
 CORNERS = ("x0", "x1", "y0", "y1")
 # True in a picture on a telephone: a mark with places of its own there has them under `n_…`
 TELEPHONE = "width < 560"
-WORD_STYLE: Row = {"dx": 0, "fontSize": 11, "fontWeight": "normal", "align": "left", "angle": 0, "font": SANS}
+WORD_STYLE: Row = {"dx": 0, "fontSize": 12, "fontWeight": "normal", "align": "left", "angle": 0, "font": SANS}
 
 
 def joined(parts: Sequence[Row]) -> Row:

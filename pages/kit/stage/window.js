@@ -18,7 +18,6 @@ const LARGE = 0.1;
 const NEAR_ZERO = 0.2;
 /** Pixels for a number, below which it has no stem and no 0 of its own. */
 const DENSE = 5;
-const MINUS = (n) => String(n).replace("-", "⁻").replace(/\d/g, (d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d]);
 
 /** How far a sum is off, in words, and whether it is much. `most`: the largest exact sum on the way there. */
 export function off(sum, exact, most) {
@@ -171,7 +170,10 @@ export function stage(root, first, send) {
   function grid(p) {
     for (let power = 8 * Math.floor(data.top / 8); power > p.lowest; power -= 8) {
       back.put(`grid${power}`, "line", { x1: p.left, x2: p.right, y1: p.y(power), y2: p.y(power), class: "grid" });
-      back.put(`tick${power}`, "text", { x: p.left - 8, y: p.y(power) + 4, class: "tick end" }, power ? `2${MINUS(power)}` : "1");
+      // Digits of Unicode's for an exponent would be 7 pixels high.
+      const raised = power ? String(power).replace("-", "−") : "", y = p.y(power);
+      back.put(`power${power}`, "text", { x: p.left - 8, y: y - 1, class: "tick raised end" }, raised);
+      back.put(`tick${power}`, "text", { x: p.left - 8 - 5.5 * raised.length, y: y + 5, class: "tick end" }, power ? "2" : "1");
     }
     back.put("caption", "text", { x: p.left, y: 10, class: "tick" }, data.words.numbers);
     back.put("base", "line", { x1: p.left, x2: p.right, y1: p.base, y2: p.base, class: "base" });
