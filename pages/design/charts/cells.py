@@ -105,8 +105,8 @@ def cells_chart(
             stops = _stops(cell, left, top, tall)
             strip = _strip(cell, left, top + tall + 39)
             words += [
-                word(stop["x0"] + 16, stop["y0"], stop["cell"], ink.text, narrow="", fontSize=13)
-                for stop in strip
+                word(x + 16, y, name, ink.text, narrow=name, n_x=x - 22, n_y=y + 21, fontSize=13)
+                for x, y, name in (map(stop.get, ("x0", "y0", "cell")) for stop in strip)
             ]
     datasets = {TILES: tiles, CELLS: boxes, LINES: lines, WORDS: words, STOPS: stops, STRIP: strip}
     return _sketch(height, ink).filled({name: by_column(rows) for name, rows in datasets.items()})
@@ -175,7 +175,7 @@ def _strip(cell: Cell, left: float, y: float) -> list[Row]:
     formats = dict.fromkeys((*SCALE_FORMATS, cell.scale))
     return [
         {
-            "x0": left + 11 + WIDE / len(formats) * number,
+            "x0": left + 11 + (WIDE - 22) / (len(formats) - 1) * number,
             "y0": y,
             "at": [*SCALES].index(name),
             "cell": name,
@@ -232,8 +232,8 @@ def _words(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[R
     first, scale, unusual = cell.words
     y, symbol = top + tall + 17, f"{cell.side.value} = {cell.matmul.symbol(cell.side)}"
     more, below = ", ".join(filter(None, (scale, unusual))), 16
-    if cell.is_chosen and cell.tile:
-        more, below = more.removeprefix(f"{cell.scale} "), 44
+    if cell.is_chosen and cell.tile:  # on a telephone the names of the strip stand in this line's place
+        more, scale, below = more.removeprefix(f"{cell.scale} "), "", 44
     words = [
         word(left, y, f"{symbol}, {first}", ink.text, narrow=first, **_BOLD),
         word(left, y + below, more, ink.soft, narrow=scale, fontSize=13),

@@ -73,7 +73,10 @@ def test_the_handle_stands_at_the_corner_of_the_first_tile_of_the_chosen_operand
 def test_the_strip_offers_the_formats_of_scales_and_the_operands_own() -> None:
     assert SCALE_FORMATS == ("fp32", "e8m0", "e4m3")
     draft = draft_of("", "mxfp8")
-    stops = rows(picture(draft, "fprop_a", LIGHT), STRIP)
+    sketch = picture(draft, "fprop_a", LIGHT)
+    stops = rows(sketch, STRIP)
+    names = [word["n_text"] for word in rows(sketch, WORDS) if word["n_y"] == stops[0]["y0"] + 21]
+    assert names == list(SCALE_FORMATS), "on a telephone they stand below their points"
     assert [stop["cell"] for stop in stops] == list(SCALE_FORMATS)
     assert [list(SCALES)[stop["at"]] for stop in stops] == list(SCALE_FORMATS)
     other = draft_of(draft.with_value(("fprop", "a", "scale", "format"), "bf16"), "mxfp8")
