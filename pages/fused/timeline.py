@@ -387,7 +387,7 @@ def _draw_losses(ways: Sequence[LayerRow]) -> None:
     long = [one for one in pieces if one.least_us is not None and one.time_us >= least]
     lines = [
         Bar(
-            name=f"{place}. {one.what}",
+            name=f"{place}. {one.what.partition(' for ')[0]}",  # a telephone has no room for more
             pieces={"needed": one.least_us, "lost": one.lost_us},
             label=f"{duration(one.time_us)}, {one.time_us / max(one.least_us, 1e-9):.2f}× its bound",
         )
