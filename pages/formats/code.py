@@ -250,7 +250,7 @@ def _line(controls: Controls, current: Current, center: int, place: Place) -> No
     rows = charts.line_rows(format_, code, around, current.typed, current.outcomes, center)
     chart = place.container(key="slid_formats_line", gap=None)
     draw_clickable(
-        charts.line_chart(rows, page_ink()),
+        charts.line(page_ink()).filled({charts.NUMBER_LINE: rows}),
         place=chart,
         key="formats_line",
         parameter=charts.TAKE,

@@ -1,8 +1,7 @@
 """Section "fp16 or bf16": gradients that vanish in one and survive in the other."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -84,8 +83,9 @@ def gradient_spec(theme: str, room: int) -> Filled:
     return gradient_chart(BY_TITLE, bins.tolist(), counts.tolist(), gradient_fates(), room, INKS[theme])
 
 
-def _zero(name: str) -> Callable[[Mapping[str, Any]], float]:
-    return lambda settings: gradient_fates()[TITLES[name]][settings[LOSS_SCALE.key]].zero
-
-
-FACTS = {f"{name}_zero_share": _zero(name) for name in GRADIENT_FORMATS}
+FACTS = {
+    f"{name}_zero_share": lambda settings, name=name: (
+        gradient_fates()[TITLES[name]][settings[LOSS_SCALE.key]].zero
+    )
+    for name in GRADIENT_FORMATS
+}

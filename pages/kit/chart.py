@@ -8,14 +8,7 @@ import streamlit as st
 
 from pages.kit import address
 from pages.kit.charts.ink import INKS, Ink
-from pages.kit.charts.legible import (
-    BESIDE_ROOM,
-    PROJECTED_BESIDE_ROOM,
-    PROJECTED_ROOM,
-    ROOM,
-    in_room,
-    legible,
-)
+from pages.kit.charts.legible import ROOMS, in_room, legible
 from pages.kit.charts.template import Filled
 from pages.kit.look.presenter import projected
 from pages.kit.view import stage
@@ -39,10 +32,7 @@ def room() -> int:
 
 def most() -> int:
     """Pixels of height for a chart whose views are fitted, with the words around it."""
-    is_beside = "lesson" in address.frame_parameters()
-    if projected():
-        return PROJECTED_BESIDE_ROOM if is_beside else PROJECTED_ROOM
-    return BESIDE_ROOM if is_beside else ROOM
+    return ROOMS[projected(), "lesson" in address.frame_parameters()]
 
 
 def draw_chart(

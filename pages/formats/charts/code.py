@@ -253,12 +253,8 @@ def stops(low: float, high: float, values: Sequence[float], typed: float | None)
 LINE_FIELDS = ("kind", "x", "x2", "text", "code", "on", "at", "words")
 
 
-def line_chart(rows: dict[str, list[object]], ink: Ink) -> Filled:
-    return _line(ink).filled({NUMBER_LINE: rows})
-
-
 @template
-def _line(ink: Ink) -> alt.LayerChart:
+def line(ink: Ink) -> alt.LayerChart:
     scale = alt.Scale(domain=[-MARGIN - 0.005, 1 + MARGIN + 0.005], nice=False, zero=False)
     base = alt.Chart().encode(x=alt.X("x:Q", scale=scale, axis=None))
 

@@ -121,9 +121,9 @@ def _halves(text: str) -> list[str]:
 # A chart in its place: its views are as high as the screen has room for, a laptop's or a projector's. Its
 # words keep their size: a view with a name beside each row stays high enough for the names.
 ROOM = 590  # pixels of a chart that fit below a page's question and its control on a laptop
-BESIDE_ROOM = 505  # the same beside a step of a lesson, on a screen of 720 pixels
-# Pixels of a chart, before its place is enlarged, that fit on a projector of 1280 by 720; then beside a step
-PROJECTED_ROOM, PROJECTED_BESIDE_ROOM = 370, 420
+PROJECTED_ROOM = 370  # the same on a projector of 1280 by 720, before its place is enlarged
+# By whether the page is projected, and whether a step of a lesson stands beside it
+ROOMS = {(False, False): ROOM, (False, True): 505, (True, False): PROJECTED_ROOM, (True, True): 420}
 
 # Of its height, what a view keeps at least; the second one with names beside its rows
 _FLATTEST, _FLATTEST_ROWS = 0.4, 0.9

@@ -278,7 +278,8 @@ def in_words(state: State) -> str:
         case Waiting(ahead, _, None) if state.compiling_s is not None:
             return f"{_place(ahead)}: compiling its code, {state.compiling_s:.0f} s"
         case Waiting(ahead, _, None):
-            return f"{_place(ahead)}, {expected(state.expected_s)}"
+            length = "a second" if state.expected_s <= _SOON_S else _length(state.expected_s)
+            return f"{_place(ahead)}, about {length}"
         case Waiting() if state.compiling_s is not None:
             return f"the fast kernel is compiled for the careful answer, {state.compiling_s:.0f} s"
         case Waiting(ahead, _, partial) if kind_of(partial).partial is Partial.PART:
@@ -297,10 +298,6 @@ def in_words(state: State) -> str:
 
 def _place(ahead: int) -> str:
     return f"waiting, {ahead} ahead of you" if ahead else "next"
-
-
-def expected(seconds: float) -> str:
-    return "about a second" if seconds <= _SOON_S else f"about {_length(seconds)}"
 
 
 def ago(seconds: float) -> str:

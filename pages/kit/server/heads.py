@@ -103,7 +103,8 @@ class _Rewriter:
         self._body = b""
 
     async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start" and _is_html(message):
+        is_start = message["type"] == "http.response.start"
+        if is_start and Headers(scope=message).get("content-type", "").startswith("text/html"):
             self._start = message
         elif self._start is None:
             await self._send(message)
@@ -120,7 +121,3 @@ class _Rewriter:
         del headers["etag"], headers["last-modified"]
         await self._send(start)
         await self._send({"type": "http.response.body", "body": body})
-
-
-def _is_html(start: Message) -> bool:
-    return Headers(scope=start).get("content-type", "").startswith("text/html")
