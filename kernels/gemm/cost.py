@@ -285,8 +285,8 @@ def predict_us(
     at_once, waves, last = _waves(items, programs, facts.resident, sms)
     # a step along K, an item
     step_bytes = facts.step_bytes - np.maximum(0, block_m - m) * facts.step_row_bytes
-    load_ns = step_bytes / shared["sm_gb_s"] + _zero_lines(facts, m, n) * shared["zero_row_ns"]
-    load_ns = np.maximum(load_ns, facts.smem_bytes / shared["smem_gb_s"])
+    load_ns = np.maximum(step_bytes / shared["sm_gb_s"], facts.smem_bytes / shared["smem_gb_s"])
+    load_ns = load_ns + _zero_lines(facts, m, n) * shared["zero_row_ns"]
     multiply_ns = rates["product_ns"] * (block_m * block_n * block_k / 2**20)
     multiply_ns = multiply_ns + rates["load_ns"] * ((block_m + block_n) * block_k / 1024) + rates["step_ns"]
     block_ns = rates["block_ns"] + rates["element_ns"] * (block_m * block_n / 1024)

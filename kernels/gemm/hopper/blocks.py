@@ -15,8 +15,10 @@ _GROUPS = (8, 16, 32, 64)
 _LOW_GROUPS = (8, 1, 16)
 _FEW_HIGH = 2
 """High blocks of M up to which low ones are always offered: fewer of their rows are empty."""
-_MOST_WAVES = 16
-"""The most blocks for each SM with which low ones are offered for a large M."""
+_MOST_WAVES = 6
+"""The most blocks for each SM with which low ones are offered for a large M. With more, a last wave that does
+not fill all SMs costs little.
+"""
 RING_VARIANTS = (Variant.CHAINED, Variant.PROMOTED, Variant.PROMOTED_LENT, Variant.SMALL_M)
 
 
