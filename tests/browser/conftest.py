@@ -17,6 +17,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, sync_playwright
@@ -130,8 +131,9 @@ def open_page(themed, server, parked) -> Iterator[Callable]:
         page.set_viewport_size({"width": width, "height": height})
         if page.url.startswith(server.url):
             page.mouse.move(0, 0)
-            for address in (HOP, url.removeprefix(server.url)):
-                go(page, address)
+            if urlsplit(page.url).path == urlsplit(url).path:
+                go(page, HOP)
+            go(page, url.removeprefix(server.url))
         else:
             page.goto(url)
         if wait:

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from functools import cache
 
 import pytest
@@ -52,9 +53,11 @@ SLIDERS = [
 
 @cache
 def page_trees() -> dict[str, ast.Module]:
-    """Every script of the pages by its path, parsed."""
+    """Every script of the pages that names a widget or a slider of a chart, by its path, parsed."""
     files = [TOP / "app.py", *(TOP / "pages").rglob("*.py")]
-    return {path.relative_to(TOP).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in files}
+    texts = {path.relative_to(TOP).as_posix(): path.read_text(encoding="utf-8") for path in files}
+    named = re.compile(rf"\.({'|'.join(SETTABLE)})\b|binding_range")
+    return {path: ast.parse(text) for path, text in texts.items() if named.search(text)}
 
 
 def calls(tree: ast.AST, names: set[str]) -> list[ast.Call]:
