@@ -18,7 +18,7 @@ SHORTENED = ("tests/kernels/", "tests/pages/", "tests/fp8core/formats/", "tests/
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark most cases of a long sweep `exhaustive`, before marks are selected.
+    """Mark most cases of a long sweep `exhaustive`, before marks are selected. Of each sweep some stay.
 
     The files of the top folder come first: one is long, and a long one at the end would leave a worker idle.
     """
@@ -26,8 +26,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     swept = [item for item in items if item.nodeid.startswith(SHORTENED)]
     swept = [item for item in swept if not item.get_closest_marker("exhaustive")]
     cases = Counter(_name(item) for item in swept)
-    for item in swept:
-        if cases[_name(item)] > LONG and crc32(item.nodeid.encode()) % KEPT:
+    kept = [item for item in swept if crc32(item.nodeid.encode()) % KEPT == 0]
+    shortened = {name for name in map(_name, kept) if cases[name] > LONG}
+    for item in set(swept) - set(kept):
+        if _name(item) in shortened:
             item.add_marker(pytest.mark.exhaustive)
 
 
