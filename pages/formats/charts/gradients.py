@@ -66,7 +66,7 @@ def gradient_chart(
 
 
 def _words(fates: Fates) -> str:
-    words = f"{percent(fates.zero)} become zero, {percent(fates.subnormal)} lose bits"
+    words = f"{percent(fates.zero)} become 0, {percent(fates.subnormal)} lose bits"
     return f"{words}, {percent(fates.overflow)} overflow" if fates.overflow else words
 
 
