@@ -20,7 +20,6 @@ _TICKS = [digit * 10.0**power for power in range(-2, 5) for digit in (1, 2, 5)]
 _NAMES, _ASIDE, _LONGEST = 84, 320, 120
 _FIRST_LINE, _LINE = 64, 26
 _PLOT = f"(width >= 900 ? width - {_ASIDE} : width - {_NAMES} + (width < 360 ? 16 : 0))"
-_SIDES = 26  # pixels from the foot to the words on both sides of the bend: the handle stands on the axis
 
 
 def limits_chart(
@@ -45,7 +44,7 @@ def limits_chart(
         "words": [f"{name}: {speed:,.0f}" for name, speed in last.items()],
     }
     speeds = [point["speed"] for point in points]
-    low, high = min(speeds) / 1.5, max(speeds) * 1.8
+    low, high = min(speeds) / 6, max(speeds) * 1.8  # below one token's speed stands the gain
     return _limits(ink).filled(
         {
             LINES: by_column(points),
@@ -109,7 +108,7 @@ def _limits(ink: Ink) -> alt.LayerChart:
     # The dotted line of the tokens passes behind all words.
     halo = {"stroke": ink.page, "strokeWidth": 6}
     sides = [
-        turn.mark_text(align=side, dx=dx, dy=-_SIDES, text=alt.ExprRef(words), **base, **style)
+        turn.mark_text(align=side, dx=dx, dy=6, text=alt.ExprRef(words), **base, **style)
         for side, dx, words in (
             ("right", -10, f"containerSize()[0] < {NARROW} ? 'memory' : 'memory is the limit'"),
             ("left", 10, f"containerSize()[0] < {NARROW} ? 'tensor cores' : 'the tensor cores are'"),
@@ -142,7 +141,7 @@ def _limits(ink: Ink) -> alt.LayerChart:
         turn.mark_rule(color=ink.line, strokeWidth=1, aria=False),
         line(every, series, aria=False),
         drop.encode(y2=foot, color=alt.value(ink.text)),
-        *(side.encode(y=foot) for side in sides),
+        *(side.encode(y=alt.value(0)) for side in sides),
         ends,
         *_gains(now, ink),
         points,
