@@ -18,7 +18,7 @@ from fp8core.recipes import RECIPES
 from kernels.check.report import Facts, Figure, Group, Line, Verdict
 from kernels.check.steps import SPEED_BYTES, Call, DistinctGemm, Step, distinct_gemms
 from kernels.device import Device, DeviceKind, Unsupported
-from kernels.gemm.blocks import FEW
+from kernels.gemm.blocks import FEW, Blocks, Variant
 from kernels.gemm.choose import tries
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.variants import VARIANTS
@@ -136,12 +136,17 @@ def _log_uniform(rng: np.random.Generator, low: int, high: int) -> int:
 
 
 def soak_plan(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
-    """The plan of a GEMM; for an odd seed any variant that can run it, with any blocks that it offers."""
+    """The plan of a GEMM; for an odd seed any variant that can run it, with any blocks that it offers: with
+    split-K as often as without.
+    """
     plan = plan_gemm(job.spec, job.mnk, device, job.accumulation)
     if isinstance(plan, Unsupported) or device.kind is not DeviceKind.GPU or not job.seed % 2:
         return plan
-    by_variant = [[*tries(variant, plan.numerics, job.mnk, device)] for variant in VARIANTS]
-    able, rng = [blocks for blocks in by_variant if blocks], np.random.default_rng(job.seed)
+    kinds: dict[tuple[Variant, bool], list[Blocks]] = {}
+    for variant in VARIANTS:
+        for blocks in tries(variant, plan.numerics, job.mnk, device):
+            kinds.setdefault((variant, blocks.split_k > 1), []).append(blocks)
+    able, rng = [*kinds.values()], np.random.default_rng(job.seed)
     blocks = able[rng.integers(len(able))] if able else [plan.blocks]
     return replace(plan, blocks=blocks[rng.integers(len(blocks))])
 

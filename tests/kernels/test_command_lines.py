@@ -79,6 +79,7 @@ def test_an_argument_that_cannot_be_used_is_answered_in_one_line(name, arguments
 @pytest.mark.parametrize("name", moved.NOW)
 def test_an_older_name_says_in_one_line_where_it_went(name, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", [name])
+    monkeypatch.delitem(sys.modules, f"{name}.__main__", raising=False)  # run_module warns of it
     with pytest.raises(SystemExit) as end:
         run_module(name, run_name="__main__")
     out, err = capsys.readouterr()
