@@ -3,7 +3,7 @@
 # make cluster HEAD=10.0.0.1  lends this host's GPUs to the app that runs there
 # make check   does FP8 work on the GPUs here? A verdict in a minute or two     CHECK="--quick --json a.json"
 # make warm    compiles what the pages open with into .compiled, to copy     GPU="NVIDIA H200", if none is here
-# make test    installs what the tests need as well, and runs them       WORKERS=2
+# make test    installs what the tests need as well, and runs them       WORKERS=3
 # make quick   the tests of a minute: no browser, no kernel is run or compiled, no page as a whole
 # make test-all   every case of every sweep as well
 # make gpu-test   the tests that need a GPU, those that need it for themselves last      GPU_WORKERS=10
@@ -20,7 +20,8 @@ NAMES ?=
 BASE ?=
 CLUSTER ?=
 HEAD ?=
-WORKERS ?= 2
+# Of two cores a third is idle under two workers: a page in a browser waits for its server, and back.
+WORKERS ?= 3
 CORES = $(shell getconf _NPROCESSORS_ONLN)
 GPU_WORKERS ?= $(shell echo $$(($(CORES) < 10 ? $(CORES) : 10)))
 LOAD ?=
