@@ -28,6 +28,7 @@ _STEPS, _SETTLED = 30, 1e-5
 _DAMPING, _MOST_DAMPING = 1e-2, 1e6
 _TINY = 1e-4
 _SLOW = 2
+"""How much slower a new class multiplies at first: a time that shared memory's hides has no slope."""
 _PRIOR, _REMEMBERED, _MOST_REMEMBERED = 0.25, 0.01, 400
 """Weight of a rate's value before, beside one measurement; of each earlier measurement, and of how many."""
 _ROBUST = 0.15
@@ -96,9 +97,8 @@ class Launches:
 def fit(samples: Sequence[Sample], device: Device, prior: Rates) -> Rates:
     """Rates that best explain measurements of a device. `prior`: those of an earlier fit.
 
-    A class without measurements begins with the numbers of the first one, multiplying slowly: a time hidden
-    behind the shared memory's has no slope. Raises Unsupported for a GEMM that
-    the device does not compute.
+    A class without measurements begins with the numbers of the first one, multiplying slowly. Raises
+    Unsupported for a GEMM that the device does not compute.
     """
     launches = Launches(samples, device)
     first = dict(next(iter(prior.classes.values())))
