@@ -1,7 +1,7 @@
 """The page's address, which decides the controls after an arrival, and follows them afterwards.
 
 Streamlit sends the query string with every run, mostly a late echo of this module's. An arrival is Back,
-Forward or a link.
+Forward or a link. What a page writes after its reader has left it means nothing on the next page.
 
 `end_run` writes the address after all values of the run. A run is late if its query string is older, or if
 the run before was cut off or drew nothing (a fragment's timer may bring a click first). A late run reports
@@ -44,6 +44,8 @@ class _Arrival:
     lesson: str | None = None
     arrived_bare: bool = False
     queries: deque[str] = field(default_factory=lambda: deque(maxlen=_ECHOES))
+    # Those of the page before.
+    left: tuple[str, ...] = ()
     runs: int = 0
     is_cut_off: bool = False
     # What the address is to show at the end of the run.
@@ -79,16 +81,27 @@ def foreign(own: Iterable[str]) -> dict[str, list[str]]:
     query = parameters()
     if (context is not None and context.is_history_navigation) or query.keys() <= set(own):
         return {}
-    return query
+    return {} if _is_left(query) else query
 
 
-def read() -> tuple[Reading, dict[str, list[str]]]:
-    """Read this run's address, and remember it: its echo means nothing."""
+def _is_left(query: dict[str, list[str]]) -> bool:
+    """Return True if the page before wrote these parameters."""
+    context, arrival = get_script_run_ctx(), st.session_state.get(_STATE_KEY)
+    if arrival is None:
+        return False
+    is_new = context is not None and context.page_script_hash != arrival.page
+    return urlencode(query, doseq=True) in (arrival.queries if is_new else arrival.left)
+
+
+def read(own: Iterable[str]) -> tuple[Reading, dict[str, list[str]]]:
+    """Read this run's address, and remember it: its echo means nothing. `own`: the keys of the controls."""
     context = get_script_run_ctx()
     page = context.page_script_hash if context else ""
     back_or_forward = bool(context and context.is_history_navigation)
     values = parameters()
     query = urlencode(values, doseq=True)
+    if not values.keys() <= set(own) and _is_left(values):
+        values = {}
     arrival: _Arrival | None = st.session_state.get(_STATE_KEY)
     lesson = frame_parameters().get("lesson")
     is_new_step = lesson is not None and (arrival is None or (arrival.page, arrival.lesson) != (page, lesson))
@@ -100,7 +113,8 @@ def read() -> tuple[Reading, dict[str, list[str]]]:
     else:
         reading = Reading.ECHO
     if arrival is None or arrival.page != page:
-        arrival = st.session_state[_STATE_KEY] = _Arrival(page)
+        left = () if arrival is None else tuple(arrival.queries)
+        arrival = st.session_state[_STATE_KEY] = _Arrival(page, left=left)
         st.session_state[_SETTINGS_KEY] = {}
     if not _is_late(arrival, query):
         for key, settings in _settings().items():

@@ -75,7 +75,7 @@ class Controls:
         self._warning: DeltaGenerator | None = None
         self._link_texts: dict[str, str] = {}
         old = {key for key in self._by_key if address.is_old(key, st.session_state.get(key))}
-        reading, query = address.read()
+        reading, query = address.read(self._by_key)
         is_arrival = reading is not address.Reading.ECHO
         for key in () if is_arrival else old:
             st.session_state[key] = address.last_setting(key)

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from pages.kit.story import KEY
+from tests.browser.handles import HANDLE, at_rest, pull
 from tests.browser.looks import TELEPHONE, in_the_end, settled
 from tests.serving import TOP
 from tests.sweeps import exhaustive
@@ -86,6 +87,24 @@ def test_an_old_link_without_a_page_s_name_opens_tile_layouts_and_back_leads_out
     page.wait_for_url(address("/", start_pull="40"))
     page.goto(server.url + "/?recipe=mxfp8&embed=true")
     page.wait_for_url(address("/tile_layouts", recipe="mxfp8", embed="true"))
+
+
+@pytest.mark.parametrize("next_page", ["Why FP8", "Start"])
+def test_what_a_page_writes_after_its_reader_has_left_means_nothing_on_the_next(server, open_page, next_page):
+    """Its answer is on the way while the reader clicks: the next page has it in its address."""
+    page = open_page(server.url + "/formats?number=0.3")
+    page.locator(NAVIGATION).get_by_role("link", name=next_page, exact=True).click()
+    page.wait_for_function("() => !document.title.includes('Formats')")
+    page.wait_for_selector(HANDLE)
+    settled(page)
+    path = urlsplit(page.url).path
+    page.evaluate("history.replaceState(null, '', '?number=0.3')")
+    at_rest(page, page.locator(HANDLE))
+    pull(page, page.locator(HANDLE), -100, 0)
+    page.wait_for_url(lambda url: "number" not in url)
+    settled(page)
+    assert urlsplit(page.url).path == path
+    assert page.get_by_test_id("stAlert").count() == 0
 
 
 def test_quick_clicks_end_at_the_last_one_which_the_link_to_copy_has_and_reset_empties(server, open_page):
