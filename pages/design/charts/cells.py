@@ -239,10 +239,11 @@ def _words(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[R
         word(left, y + below, more, ink.soft, narrow=scale, fontSize=13),
     ]
     if cell.side is Side.A:
-        k = f"K = {cell.matmul.k.value}"
+        k, operands = f"K = {cell.matmul.k.value}", "·".join(map(cell.matmul.symbol, Side))
         words += [
             word(left, 7, cell.matmul.title, ink.text, fontSize=15, fontWeight="bold"),
             word(left + WIDE, 7, k, ink.k, narrow="", align="right", **_BOLD),
+            word(left + WIDE, 7, "", ink.text, narrow=operands, align="right", fontSize=13),
         ]
     return words
 
