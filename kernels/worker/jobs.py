@@ -39,8 +39,6 @@ class Result(Protocol):
 
 
 _KIND = "kind"
-_DRAWN_S, _WAY_S = 2.0, 6.0
-"""Seconds of one drawn GEMM and of one way of a timeline, most of them to compile."""
 
 
 class Partial(Enum):
@@ -53,15 +51,14 @@ class Partial(Enum):
     PART = "part"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class JobKind:
-    """A kind of job: its job and result classes, and the module with its `measure`.
+    """A kind of job: its name in messages, its job and result classes, and the module with its `measure`.
 
-    - name: in messages. cost: estimates a job's seconds on a GPU.
     - measured_by: its `measure(job, progress=..., stopped=...)` may need torch: only the worker imports it.
       With partial results, it takes one as `so_far`, and goes on from it.
-    - is_reusable: a result also answers later jobs that are equal. part_stays: so does a session keep the
-      part of a stopped or failed job.
+    - cost: estimates a job's seconds on a GPU.
+    - is_reusable: a result also answers later jobs that are equal.
     """
 
     name: str
@@ -71,68 +68,36 @@ class JobKind:
     cost: Callable[[Any], Cost]
     partial: Partial = Partial.NONE
     is_reusable: bool = True
-    part_stays: bool = False
+
+    @property
+    def part_stays(self) -> bool:
+        """True if a session keeps the part of a stopped or failed job."""
+        return self.is_reusable and self.partial is Partial.PART
 
 
+def _check_cost(job: CheckJob) -> Cost:
+    return Cost(first_s=8.0 if job.quick else 15.0)
+
+
+def _draw_cost(job: AnyShapeJob) -> Cost:
+    """Most of the seconds of each drawn GEMM compile it."""
+    return Cost(first_s=2.0 * job.count)
+
+
+def _timeline_cost(job: TimelineJob) -> Cost:
+    """Most of the seconds of each way compile it."""
+    return Cost(first_s=6.0 * len(Way))
+
+
+_PART = Partial.PART
 KINDS = (
-    JobKind(
-        name="gemm",
-        job=GemmJob,
-        result=Row,
-        measured_by="kernels.measure.gemm",
-        cost=gemm_cost,
-        partial=Partial.ANSWER,
-    ),
-    JobKind(
-        name="probe",
-        job=ProbeJob,
-        result=ProbeRow,
-        measured_by="kernels.probe.sweep",
-        cost=lambda job: Cost(first_s=5.0),
-    ),
-    JobKind(
-        name="ceilings",
-        job=CeilingsJob,
-        result=Ceilings,
-        measured_by="kernels.measure.ceilings",
-        cost=lambda job: Cost(first_s=12.0),
-    ),
-    JobKind(
-        name="check",
-        job=CheckJob,
-        result=Report,
-        measured_by="kernels.check.run",
-        cost=lambda job: Cost(first_s=8.0 if job.quick else 15.0),
-        partial=Partial.PART,
-        is_reusable=False,
-    ),
-    JobKind(
-        name="any_shape",
-        job=AnyShapeJob,
-        result=AnyShapeDraw,
-        measured_by="kernels.measure.random_draw",
-        cost=lambda job: Cost(first_s=_DRAWN_S * job.count),
-        partial=Partial.PART,
-        part_stays=True,
-    ),
-    JobKind(
-        name="train",
-        job=TrainJob,
-        result=TrainRow,
-        measured_by="kernels.train.run",
-        cost=train_cost,
-        partial=Partial.PART,
-        part_stays=True,
-    ),
-    JobKind(
-        name="timeline",
-        job=TimelineJob,
-        result=Timeline,
-        measured_by="kernels.layer.timeline.measure",
-        cost=lambda job: Cost(first_s=_WAY_S * len(Way)),
-        partial=Partial.PART,
-        part_stays=True,
-    ),
+    JobKind("gemm", GemmJob, Row, "kernels.measure.gemm", gemm_cost, Partial.ANSWER),
+    JobKind("probe", ProbeJob, ProbeRow, "kernels.probe.sweep", lambda job: Cost(first_s=5.0)),
+    JobKind("ceilings", CeilingsJob, Ceilings, "kernels.measure.ceilings", lambda job: Cost(first_s=12.0)),
+    JobKind("check", CheckJob, Report, "kernels.check.run", _check_cost, _PART, is_reusable=False),
+    JobKind("any_shape", AnyShapeJob, AnyShapeDraw, "kernels.measure.random_draw", _draw_cost, _PART),
+    JobKind("train", TrainJob, TrainRow, "kernels.train.run", train_cost, _PART),
+    JobKind("timeline", TimelineJob, Timeline, "kernels.layer.timeline.measure", _timeline_cost, _PART),
 )
 
 

@@ -78,13 +78,6 @@ class Halted(_Base):
 
 Message = Do | Stop | WarmUp | Ready | Began | Progress | Finished | Refused | Halted
 
-_OPENING = f'{{"{_SAY}": "'.encode()
-
-
-def may_become_message(start: bytes) -> bool:
-    """True if a message may begin with these bytes, the start of an unfinished line."""
-    return start[: len(_OPENING)] == _OPENING[: len(start)]
-
 
 def encode(message: Message) -> str:
     fields: dict[str, Any] = msgspec.structs.asdict(message)

@@ -8,14 +8,12 @@ So a session that has had little comes before one that has had much, a short job
 waits forever. A job whose code is being compiled waits for that, and others are served meanwhile.
 """
 
-import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
-from operator import itemgetter
 
 from cachetools import LRUCache
 
@@ -23,7 +21,6 @@ from kernels.device import Device
 from kernels.environment import positive
 from kernels.measure.jobs import Allowance, GemmJob
 from kernels.precompile import Compilation, Precompile, Rank, codes_beside, codes_of
-from kernels.typed import to_data
 from kernels.worker.jobs import (
     Done,
     Failed,
@@ -53,11 +50,10 @@ GONE = Stopped("Given up: the page that asked for it was closed or lost its conn
 ABSENT_S = 4.0  # after which a session that has left gives its jobs up
 SLOT_S = 4.0  # on the GPU, after which a long job gives way to those that wait for a first answer
 MOST_WAITING = 200
-RESULT_BYTES = 64 << 20
-"""The most bytes of results to be fetched, and of those that answer equal jobs. Results that nobody fetched
-for longest go first: a page asks twice a second.
+RESULTS = 1024
+"""The most results to be fetched, and the most that answer equal jobs; one has 10 KB. Results that nobody
+fetched for longest go first: a page asks twice a second.
 """
-_LEAST_BYTES = 1 << 10
 
 _HALF_LIFE_S = 60.0  # after which a second of GPU counts half
 _COMPILE_S = 2.0  # of a GEMM's kernels, roughly
@@ -80,7 +76,7 @@ class Run:
     - claims: tickets that want its result, with their sessions.
     - waiting_since, since, stage_began: when it was queued, taken by a worker, and began its stage: the first
       answer's or the careful one's.
-    - takes, gave_way, hosts_lost: workers that took it and never began, pauses for others, hosts lost in it.
+    - takes, gave_way: workers that took it, all but the last of them lost; pauses for others.
     - code, planned: compilation of its next stage, and of its careful one.
     - simple_first: the simple kernel gives the first answer, while the planned one is compiled.
     """
@@ -99,7 +95,6 @@ class Run:
     compile_s: float = 0.0
     takes: int = 0
     gave_way: int = 0
-    hosts_lost: int = 0
     is_leaving: bool = False
 
     @cached_property
@@ -150,9 +145,8 @@ class WorkerQueue:
         self._waiting: list[Run] = []
         self._active: list[Run] = []
         self._runs: dict[Ticket, Run] = {}
-        size = itemgetter(-1)
-        self._ends: LRUCache[Ticket, tuple[Final, int]] = LRUCache(RESULT_BYTES, getsizeof=size)
-        self._answers: LRUCache[Job, tuple[Result, float, int]] = LRUCache(RESULT_BYTES, getsizeof=size)
+        self._ends: LRUCache[Ticket, Final] = LRUCache(RESULTS)
+        self._answers: LRUCache[Job, tuple[Result, float]] = LRUCache(RESULTS)
         # Seconds of GPU that a session had, and until when: they fade.
         self._served: LRUCache[str, tuple[float, float]] = LRUCache(_SESSIONS)
         # Time at which a session may again ask for as many jobs at once as its pace allows.
@@ -192,7 +186,7 @@ class WorkerQueue:
             ticket = Ticket(next(_NUMBERS), job)
             end = self._end_at_once(job, session, again)
             if end is not None:
-                self._ends[ticket] = end, _LEAST_BYTES
+                self._ends[ticket] = end
                 return ticket
             waiting_since = self._withdraw_waiting(session, keep=run)
             if run is None:
@@ -208,7 +202,7 @@ class WorkerQueue:
         with self._changed:
             self._give_up_absent()
             run = self._runs.get(ticket)
-            return self._ends.get(ticket, (FORGOTTEN,))[0] if run is None else self._state_of(run)
+            return self._ends.get(ticket, FORGOTTEN) if run is None else self._state_of(run)
 
     def everyone(self) -> tuple[InLine, ...]:
         with self._changed:
@@ -312,17 +306,18 @@ class WorkerQueue:
 
     def finish(self, run: Run, end: Final) -> None:
         with self._changed:
-            end, size = _sized(end, run)
             if isinstance(end, Done):
                 self._end_stage(run)
                 if run.kind.is_reusable:
-                    self._answers[run.job] = end.row, self.clock(), size
-            elif not run.is_careful:
-                self._charge(run)
+                    self._answers[run.job] = end.row, self.clock()
+            else:
+                end = replace(end, partial=run.so_far)
+                if not run.is_careful:
+                    self._charge(run)
             self._active.remove(run)
             for ticket in run.claims:
                 self._runs.pop(ticket, None)
-                self._ends[ticket] = end, size
+                self._ends[ticket] = end
             run.claims.clear()
 
     # The rest is called with the lock held.
@@ -352,7 +347,7 @@ class WorkerQueue:
             return Failed(reason)
         answer = None if again else self._answers.get(job)
         if answer is not None:
-            row, then, _ = answer
+            row, then = answer
             return Done(row, age_s=self.clock() - then)
         if len(self._waiting) >= MOST_WAITING:
             return Failed(f"{MOST_WAITING} runs wait already, the most that may: run it again later.")
@@ -491,12 +486,6 @@ class WorkerQueue:
         if run is None:
             return
         del run.claims[ticket]
-        self._ends[ticket] = _sized(end, run)
+        self._ends[ticket] = replace(end, partial=run.so_far)
         if not run.claims and run in self._waiting:
             self._waiting.remove(run)
-
-
-def _sized(end: Final, run: Run) -> tuple[Final, int]:
-    end = end if isinstance(end, Done) else replace(end, partial=run.so_far)
-    result = end.row if isinstance(end, Done) else end.partial
-    return end, _LEAST_BYTES + (len(json.dumps(to_data(result))) if result is not None else 0)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -36,7 +36,6 @@ from kernels.worker.messages import (
     WarmUp,
     decode,
     encode,
-    may_become_message,
 )
 
 if TYPE_CHECKING:
@@ -50,12 +49,10 @@ _CURE = "make the shape smaller, or the runs fewer."
 _FRESH = "The next job gets a fresh worker."
 _CHECK = "In a terminal, python -m kernels.check says what is broken here."
 _FROZEN = "was frozen by a signal such as SIGSTOP"
-_TAKES = 2  # workers that may try to begin one job
-_HOSTS = 2
-"""Hosts lost in the middle of a job, before it is given up."""
+_TAKES = 2
+"""Workers that may be lost with one job, before they begin it or with their host."""
 
 _LONGEST_MESSAGE = 16 << 20
-_CHUNK = 1 << 16
 _LONGEST_STDERR_LINE = 4096
 _STDERR_LINES_KEPT = 60
 _LAST_WORDS_S = 0.5
@@ -159,7 +156,9 @@ class WorkerProcess:
 
     def _read_stdout(self, stream: BufferedReader) -> None:
         with stream:
-            for line in _lines(stream):
+            while (line := stream.readline(_LONGEST_MESSAGE)).endswith(b"\n") or len(
+                line
+            ) == _LONGEST_MESSAGE:
                 text = line.decode(errors="replace")
                 try:
                     self._inbox.put(decode(text))
@@ -188,20 +187,6 @@ class WorkerProcess:
             (line for line in reversed(lines) if _ERROR_LINE.match(line)), lines[-1] if lines else ""
         )
         return Lost(f"{how}: {last_words[:_CHARACTERS_SHOWN]}" if last_words else how)
-
-
-def _lines(stream: BufferedReader) -> Iterator[bytes]:
-    """Complete lines; also the start of a line once it cannot become a message."""
-    start = bytearray()
-    while chunk := stream.read1(_CHUNK):
-        *lines, rest = chunk.split(b"\n")
-        for line in lines:
-            yield bytes(start + line)
-            start.clear()
-        start += rest
-        if not may_become_message(start) or len(start) > _LONGEST_MESSAGE:
-            yield bytes(start)
-            start.clear()
 
 
 def _signal_name(number: int) -> str:
@@ -272,42 +257,22 @@ class Supervisor(threading.Thread):
                 self._alive.send(WarmUp())
         while not self.is_retired:
             not_before = self._queue.clock() + self._rest_s
-            if (run := self._queue.take(not_before=not_before, idle=self._hear_ready)) is None:
+            if (run := self._queue.take(not_before=not_before, idle=self._while_idle)) is None:
                 break
             try:
-                end = self._serve(run)
-            except _GivesWay:
-                self._queue.give_way(run)
-            else:
-                if end is None:
-                    self._queue.put_back(run)
-                else:
-                    self._queue.finish(run, end)
+                end = self._load(run) or self._work(run)
+            except Lost as lost:
+                end = self._without_worker(run, lost)
+            if end is not None:
+                self._queue.finish(run, end)
         self._queue.remove(self)
         if self._process is not None:
             self._process.close(self._limits.stop_s)
 
     @property
     def _rest_s(self) -> float:
-        if not self._failures:
-            return 0.0
-        return min(self._limits.rest_s * 2 ** min(self._failures - 1, 30), self._limits.longest_rest_s)
-
-    def _serve(self, run: "Run") -> Final | None:
-        """Run one job to its end; None if it goes back to the queue. Raises _GivesWay."""
-        has_begun = False
-        try:
-            end = self._load(run) or self._begin(run)
-            if end is not None:
-                return end
-            has_begun = True
-            return self._await_result(run)
-        except Lost as lost:
-            self.is_retired = lost.with_host
-            if not has_begun:
-                run.takes -= lost.with_host  # It cost this run nothing to find out.
-                return self._not_begun(run, lost)
-            return self._host_lost(run, lost) if lost.with_host else self._broken_off(lost)
+        limits, doublings = self._limits, min(self._failures - 1, 30)
+        return min(limits.rest_s * 2**doublings, limits.longest_rest_s) if self._failures else 0.0
 
     def _start(self) -> None:
         try:
@@ -321,82 +286,68 @@ class Supervisor(threading.Thread):
             self._end_process()
         if self._process is None:
             self._start()
-        deadline = run.since + self._limits.start_s
         while not self._is_ready:
             if not self._queue.is_wanted(run):
                 return STOPPED
-            match self._alive.receive(self._limits.tick_s):
-                case Ready() as ready:
-                    self._note_ready(ready)
-                case None if self._queue.clock() > deadline:
-                    return self._failed(f"The worker did not load within {self._limits.start_s:g} s.")
-                case None:
-                    pass
-                case message:
-                    raise _out_of_turn(message)
+            if self._queue.clock() > run.since + self._limits.start_s:
+                return self._failed(f"The worker did not load within {self._limits.start_s:g} s.")
+            self._hear_ready(self._limits.tick_s)
         return None
 
-    def _hear_ready(self) -> None:
-        if self._process is None or self._is_ready:
-            return
-        try:
-            message = self._process.receive(0)
-        except Lost:
-            self._end_process()
-        else:
-            if isinstance(message, Ready):
-                self._note_ready(message)
+    def _hear_ready(self, timeout_s: float) -> None:
+        match self._alive.receive(timeout_s):
+            case Ready(device, gpu):
+                self.device, self._is_ready = device, True
+                if gpu is not None:
+                    self._queue.compile_for(gpu)
+            case None:
+                pass
+            case message:
+                raise _out_of_turn(message)
 
-    def _note_ready(self, ready: Ready) -> None:
-        self.device, self._is_ready = ready.device, True
-        if ready.gpu is not None:
-            self._queue.compile_for(ready.gpu)
+    def _while_idle(self) -> None:
+        if self._process is not None and not self._is_ready:
+            try:
+                self._hear_ready(0)
+            except Lost:
+                self._end_process()
 
-    def _begin(self, run: "Run") -> None:
-        self._alive.send(Do(run.number, run.job, run.so_far, self._queue.coming(), run.simple_first))
-        deadline = self._queue.clock() + self._limits.begin_s
-        while True:
-            match self._alive.receive(self._limits.tick_s):
-                case Began(number) if number == run.number:
-                    self._queue.report(run, 0.0, "starting")
-                    return
-                case None if self._queue.clock() > deadline:
-                    raise Lost(f"did not answer within {self._limits.begin_s:g} s")
-                case None:
-                    pass
-                case message:
-                    raise _out_of_turn(message)
-
-    def _await_result(self, run: "Run") -> Final:
-        clock, limits = self._queue.clock, self._limits
-        began = clock()
-        is_asked_to_stop, unwanted_since = False, None
+    def _work(self, run: "Run") -> Final | None:
+        """Have the worker do a run; None if it gave way, and goes back to the queue."""
+        queue, clock, limits = self._queue, self._queue.clock, self._limits
+        self._alive.send(Do(run.number, run.job, run.so_far, queue.coming(), run.simple_first))
+        since, is_asked_to_stop, unwanted_since = clock(), False, None
         while True:
             match self._alive.receive(limits.tick_s):
+                case Began(number) if number == run.number and run.progress is None:
+                    queue.report(run, 0.0, "starting")
+                    since = clock()
                 case Finished(number, row) if number == run.number and row.job == run.job:
                     return self._well(Done(row))
                 case Refused(number, reason) if number == run.number:
                     return self._well(Failed(reason))
                 case Halted(number) if number == run.number:
-                    if self._queue.is_wanted(run):
-                        self._well(STOPPED)
-                        raise _GivesWay
-                    return STOPPED
+                    if not queue.is_wanted(run):
+                        return STOPPED
+                    queue.give_way(run)
+                    return self._well(None)
                 case Progress(number, fraction, note, partial) if number == run.number:
-                    self._queue.report(run, fraction, note, partial)
+                    queue.report(run, fraction, note, partial)
                 case None:
                     pass
                 case message:
                     raise _out_of_turn(message)
-            if clock() - began > limits.job_s:
+            if run.progress is None and clock() - since > limits.begin_s:
+                raise Lost(f"did not answer within {limits.begin_s:g} s")
+            if clock() - since > limits.job_s:
                 return self._failed(f"Ended after {limits.job_s:g} s, the most a job may take: {_CURE}")
-            is_wanted = self._queue.is_wanted(run)
-            if not is_asked_to_stop and (not is_wanted or self._queue.must_give_way(run)):
+            is_wanted = queue.is_wanted(run)
+            if not is_asked_to_stop and (not is_wanted or queue.must_give_way(run)):
                 self._alive.send(Stop(run.number))
                 is_asked_to_stop = True
             if unwanted_since is None and not is_wanted:
                 unwanted_since = clock()
-            grace_s = 0.0 if self._queue.is_closed else limits.stop_s
+            grace_s = 0.0 if queue.is_closed else limits.stop_s
             if unwanted_since is not None and clock() - unwanted_since > grace_s:
                 self._end_process()
                 return STOPPED
@@ -406,32 +357,30 @@ class Supervisor(threading.Thread):
         assert self._process is not None, "a job is served by a worker that was launched"
         return self._process
 
-    def _well(self, end: Final) -> Final:
+    def _well(self, end: Final | None) -> Final | None:
         self._failures, self._last_end = 0, ""
         return end
 
-    def _not_begun(self, run: "Run", lost: Lost) -> Failed | None:
-        """Drop a worker that was lost before it began the run; None if another may try."""
-        if run.takes - run.hosts_lost < _TAKES:
-            self._failed(f"The worker {lost}, and the job goes back to the queue.")
-            return None
-        return self._failed(f"Two workers in a row could not begin this job. The last one {lost}. {_CHECK}")
+    def _without_worker(self, run: "Run", lost: Lost) -> Failed | None:
+        """Drop a worker that was lost with a run; None if another one may try it.
 
-    def _host_lost(self, run: "Run", lost: Lost) -> Failed | None:
-        """Drop a worker that was lost with its host: no fault of the job, so another may try it."""
-        run.hosts_lost += 1
-        if run.hosts_lost < _HOSTS:
-            run.takes = run.hosts_lost  # It comes first, and two workers may try to begin it.
-            run.so_far = None  # The rest would be another GPU's.
-            self._failed(f"The worker {lost}, and the job goes back to the queue.")
-            return None
-        return self._failed(f"Two hosts were lost in the middle of this job. The last worker {lost}.")
-
-    def _broken_off(self, lost: Lost) -> Failed:
-        """Drop a worker that was lost in the middle of a run. After two alike, the job is not to blame."""
-        is_known, self._last_end = str(lost) == self._last_end, str(lost)
-        again = f"So did the worker of the job before. {_CHECK}" if is_known else _FRESH
-        return self._failed(f"The worker {lost}. {again}")
+        The run is not to blame for a worker that never began it, nor for the loss of a host.
+        """
+        self.is_retired, has_begun = lost.with_host, run.progress is not None
+        if has_begun and not lost.with_host:
+            is_known, self._last_end = str(lost) == self._last_end, str(lost)
+            again = f"So did the worker of the job before. {_CHECK}" if is_known else _FRESH
+            return self._failed(f"The worker {lost}. {again}")
+        if not has_begun:
+            run.takes -= lost.with_host  # It cost this run nothing to find out.
+        if run.takes >= _TAKES:
+            return self._failed(
+                f"Two workers in a row were lost with this job. The last one {lost}. {_CHECK}"
+            )
+        run.so_far = None if has_begun else run.so_far  # The rest would be another GPU's.
+        self._failed(f"The worker {lost}, and the job goes back to the queue.")
+        self._queue.put_back(run)
+        return None
 
     def _failed(self, reason: str) -> Failed:
         tail = self._process.stderr_tail if self._process is not None else ""
@@ -444,10 +393,6 @@ class Supervisor(threading.Thread):
         if self._process is not None:
             self._process.kill()
         self._process = None
-
-
-class _GivesWay(Exception):
-    pass
 
 
 def _out_of_turn(message: Message) -> Lost:

@@ -38,10 +38,6 @@ BREAK_OFF = {
     "dies": ("exit 3", "exit code 3"),
     "dies in the middle of a line": ("""printf '{"say": "fin'; exit 3""", "exit code 3"),
     "nests": ("head -c 200000 /dev/zero | tr '\\0' '['; echo; " + HANG, "no message: '[[["),
-    "nests on a line without an end": (
-        "head -c 200000 /dev/zero | tr '\\0' '['; " + HANG,
-        "no message: '[[[",
-    ),
     "sends bytes": (f"printf '\\377\\376\\n'; {HANG}", "no message"),
     "sends zeros without end": ("cat /dev/zero", "no message"),
     "sends a message without end": ("""printf '{"say": "'; cat /dev/zero""", "no message"),
@@ -78,7 +74,7 @@ def test_a_job_that_never_began_goes_to_the_next_worker_once(shells, script, how
     assert len(b.started) == 2
     b = shells(script)
     reason = ends_at_once(b).reason
-    assert reason.startswith("Two workers in a row could not begin this job. The last one ")
+    assert reason.startswith("Two workers in a row were lost with this job. The last one ")
     assert how in reason
     assert len(b.started) == 2
 
@@ -136,9 +132,8 @@ def test_a_job_of_a_lost_host_goes_to_the_next_one(lost_first, script):
 def test_a_job_that_loses_two_hosts_ends_with_a_sentence(lost_first):
     b, ticket = lost_first(LOST_IN_THE_MIDDLE)
     b.queue.add(lambda: FarWorker(["sh", "-c", LOST_IN_THE_MIDDLE]))
-    assert b.wait(ticket) == Failed(
-        "Two hosts were lost in the middle of this job. The last worker was lost: host b does not answer."
-    )
+    reason = "Two workers in a row were lost with this job. The last one was lost: host b does not answer."
+    assert b.wait(ticket).reason.startswith(reason)
 
 
 @pytest.mark.parametrize(

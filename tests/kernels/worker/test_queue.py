@@ -169,8 +169,8 @@ def test_who_asks_too_fast_is_told_and_others_are_not(clock):
     assert isinstance(queue.state(queue.submit(job(Act.FINE, m=5), "hasty")), Waiting)
 
 
-def test_results_are_bounded_in_bytes_and_those_go_that_nobody_asks_for(monkeypatch):
-    monkeypatch.setattr(queues, "RESULT_BYTES", 10_000)
+def test_results_are_bounded_and_those_go_that_nobody_asks_for(monkeypatch):
+    monkeypatch.setattr(queues, "RESULTS", 4)
     queue = WorkerQueue(())
     left, asked = (queue.submit(job(Act.FINE, m), f"session {m}") for m in (1, 2))
     for m in range(3, 9):
