@@ -6,14 +6,15 @@ of blocks. No torch.
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from itertools import chain
 from math import log2
 
 import numpy as np
 
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Offer, Variant
-from kernels.gemm.cost import Facts, Vector, class_of, facts_of, predict_us, rates_of
+from kernels.gemm.cost import Vector, class_of, facts_of, predict_us, rates_of, stacked
 from kernels.gemm.hopper.refusals import lacks_specialized
 from kernels.gemm.hopper.storage import own_splits
 from kernels.gemm.numerics import Numerics
@@ -39,55 +40,55 @@ _MOST_SHARING, _LEAST_STEPS, _LEAST_SHARING, _MOST_BALANCING = 16, 4, 16, 8
 most splits of K of persistent programs that have several items each."""
 
 
-class Candidates:
-    def __init__(self, numerics: Numerics, device: Device) -> None:
-        self.device, self.offers = device, [*_offers(numerics, device)]
-        self._classes = [class_of(numerics, offer) for offer in self.offers]
-        if self.offers:
-            self._facts = Facts.stacked([facts_of(numerics, offer) for offer in self.offers])
-        self.tuned, self.unread = (), ""
-        try:
-            self.tuned = table(device.capability).get(numerics.family, ()) if device.capability else ()
-        except ValueError as error:
-            self.unread = f"; {error}"
-
-    @cached_property
-    def _rates(self) -> dict[str, Vector]:
-        variants = [offer.blocks.variant.value for offer in self.offers]
-        return rates_of(self.device).vectors(variants, self._classes)
-
-    def of(self, mnk: Mnk, variants: Collection[Variant]) -> list[Candidate]:
-        return [
-            (number, *order)
-            for number, offer in enumerate(self.offers)
-            if offer.blocks.variant in variants
-            for order in _orders(offer, mnk, self.device.sms)
-        ]
-
-    def blocks(self, candidate: Candidate) -> Blocks:
-        number, split, group = candidate
-        blocks = self.offers[number].blocks
-        return replace(blocks, split_k=split, group=group)
-
-    def predicted(self, mnk: Mnk, variants: Collection[Variant]) -> tuple[list[Candidate], Vector]:
-        """The candidates of these variants, and microseconds of each with its passes, more for an unmeasured
-        class.
-        """
-        candidates = self.of(mnk, variants)
-        if not candidates:
-            return [], np.zeros(0)
-        number, split, group = np.array(candidates).T
-        rates = {name: each[number] for name, each in self._rates.items()}
-        shared = rates_of(self.device).shared
-        us = predict_us(self._facts.at(number), rates, shared, split, group, mnk, self.device)
-        return candidates, us * np.where(rates["count"] > 0, 1.0, _DOUBT)
+@lru_cache(maxsize=256)
+def offers_of(numerics: Numerics, device: Device) -> tuple[Offer, ...]:
+    able = (
+        entry.offers(numerics, device)
+        for variant, entry in VARIANTS.items()
+        if not (entry.storage and lacks_specialized(device)) and not product_refusal(variant, numerics)
+    )
+    return tuple(chain.from_iterable(able))
 
 
-def _offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
-    for variant, entry in VARIANTS.items():
-        able = entry.storage is None or not lacks_specialized(device)
-        if able and not product_refusal(variant, numerics):
-            yield from entry.offers(numerics, device)
+@lru_cache(maxsize=256)
+def numbers_of(numerics: Numerics, device: Device) -> dict[str, Vector]:
+    """Facts and rates of all offers. Raises ValueError if there are no rates."""
+    rates = rates_of(device)
+    return stacked(
+        facts_of(numerics, offer) | rates.of(offer.blocks.variant.value, class_of(numerics, offer))
+        for offer in offers_of(numerics, device)
+    )
+
+
+def candidates_of(
+    numerics: Numerics, mnk: Mnk, device: Device, variants: Collection[Variant]
+) -> list[Candidate]:
+    return [
+        (number, *order)
+        for number, offer in enumerate(offers_of(numerics, device))
+        if offer.blocks.variant in variants
+        for order in _orders(offer, mnk, device.sms)
+    ]
+
+
+def blocks_of(numerics: Numerics, device: Device, candidate: Candidate) -> Blocks:
+    number, split, group = candidate
+    return replace(offers_of(numerics, device)[number].blocks, split_k=split, group=group)
+
+
+def _predicted(
+    numerics: Numerics, mnk: Mnk, device: Device, variants: Collection[Variant]
+) -> tuple[list[Candidate], Vector]:
+    """The candidates of these variants, and microseconds of each with its passes, more for an unmeasured
+    class. Raises ValueError if there are no rates, or no candidates.
+    """
+    candidates = candidates_of(numerics, mnk, device, variants)
+    if not candidates:
+        raise ValueError("no variant has candidates for it")
+    number, split, group = np.array(candidates).T
+    numbers = {name: each[number] for name, each in numbers_of(numerics, device).items()}
+    us = predict_us(numbers | rates_of(device).shared, split, group, mnk, device)
+    return candidates, us * np.where(numbers["count"] > 0, 1.0, _DOUBT)
 
 
 def _orders(offer: Offer, mnk: Mnk, sms: int) -> list[tuple[int, int]]:
@@ -131,29 +132,23 @@ def _balancing(count: int, sms: int, most: int) -> Iterator[int]:
                 yield split
 
 
-@lru_cache(maxsize=256)
-def candidates_of(numerics: Numerics, device: Device) -> Candidates:
-    return Candidates(numerics, device)
-
-
 def ranked(
     numerics: Numerics, mnk: Mnk, device: Device, variants: Collection[Variant]
 ) -> list[tuple[float, Blocks]]:
     """(microseconds, blocks) of all candidates of these variants, the fastest first.
 
-    Raises ValueError if there are no rates.
+    Raises ValueError if there are no rates, or no candidates.
     """
-    offered = candidates_of(numerics, device)
-    candidates, us = offered.predicted(mnk, variants)
+    candidates, us = _predicted(numerics, mnk, device, variants)
     order = np.argsort(us, kind="stable").tolist()
-    return [(float(us[place]), offered.blocks(candidates[place])) for place in order]
+    return [(float(us[place]), blocks_of(numerics, device, candidates[place])) for place in order]
 
 
 def tries(variant: Variant, numerics: Numerics, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     """The blocks that a variant offers for a GEMM; none if it does not run it."""
     if not refusal(variant, numerics, mnk, device):
-        offered = candidates_of(numerics, device)
-        yield from dict.fromkeys(map(offered.blocks, offered.of(mnk, [variant])))
+        candidates = candidates_of(numerics, mnk, device, [variant])
+        yield from dict.fromkeys(blocks_of(numerics, device, each) for each in candidates)
 
 
 @lru_cache(maxsize=4096)
@@ -166,23 +161,25 @@ def best_blocks(
     that was never measured runs only if no other can. Raises ValueError for a shape without a measurement if
     there are no rates, or no candidates.
     """
-    offered = candidates_of(numerics, device)
-    rows = _nearby([row for row in offered.tuned if row.blocks.variant in variants], mnk)
+    tuned, unread = (), ""
+    try:
+        tuned = table(device.capability).get(numerics.family, ()) if device.capability else ()
+    except ValueError as error:
+        unread = f"; {error}"
+    rows = _nearby([row for row in tuned if row.blocks.variant in variants], mnk)
     if rows and rows[0].mnk == mnk:
         return rows[0].blocks, f"{_measured(rows[0])}, for this shape"
     rates = rates_of(device)
     measured = [variant for variant in variants if variant.value in rates.variants] or variants
-    candidates, us = offered.predicted(mnk, measured)
-    if not candidates:
-        raise ValueError("no variant has candidates for it")
-    best = us.argmin()
+    candidates, us = _predicted(numerics, mnk, device, measured)
+    best = us.min()
     if rows:
-        good = [offered.blocks(candidates[place]) for place in np.flatnonzero(us <= us[best] * _AGREED)]
+        good = [blocks_of(numerics, device, candidates[at]) for at in np.flatnonzero(us <= best * _AGREED)]
         for row in rows:
             if row.blocks in good:
                 return row.blocks, f"{_measured(row)}, for {' × '.join(map(str, row.mnk))}"
-    why = f"the fastest of {us.size} candidates by the cost model of {rates.gpu}"
-    return offered.blocks(candidates[best]), f"{why}: about {us[best]:.3g} µs{offered.unread}"
+    why = f"the fastest of {us.size} candidates by the cost model of {rates.gpu}: about {best:.3g} µs{unread}"
+    return blocks_of(numerics, device, candidates[us.argmin()]), why
 
 
 def _nearby(rows: Collection[Tuned], mnk: Mnk) -> list[Tuned]:

@@ -13,11 +13,12 @@
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,13 +81,11 @@ class Rates:
     variants: Mapping[str, Mapping[str, float]]
     classes: Mapping[str, Mapping[str, float]]
 
-    def vectors(self, variants: Collection[str], classes: Collection[str]) -> dict[str, Vector]:
-        """float64[launches] of each rate of their variants and classes; an unknown one has the first's."""
-        vectors = {}
-        for table, keys in ((self.variants, variants), (self.classes, classes)):
-            first = next(iter(table.values()))
-            vectors |= {name: np.array([table.get(key, first)[name] for key in keys]) for name in first}
-        return vectors
+    def of(self, variant: str, class_: str) -> dict[str, float]:
+        """The rates of a variant and a class; an unknown one has the first's."""
+        tables = ((self.variants, variant), (self.classes, class_))
+        first, own = (table.get(key, next(iter(table.values()))) for table, key in tables)
+        return {**first, **own}
 
     def on(self, device: Device) -> "Rates":
         """These rates for another device, with its memory and clock if they are known."""
@@ -122,39 +121,23 @@ def rates_of(device: Device) -> Rates:
     return read(own if own.exists() else rates_path((9, 0))).on(device)
 
 
-class Facts(NamedTuple):
-    """Facts of a launch that no shape changes; of several launches, an array each (`stacked`)."""
-
-    block_m: Any
-    block_n: Any
-    block_k: Any
-    stages: Any
-    persistent: Any
-    own_splits: Any  # splits of K that a program takes
-    resident: Any  # programs that an SM holds at once
-    by_columns: Any  # programs go through D in groups of block columns, not rows
-    a_bits: Any  # of an element of A in memory, its scale included
-    b_bits: Any
-    step_bytes: Any  # loaded in a step
-    step_row_bytes: Any  # of a row of A that is not loaded beyond M
-    smem_bytes: Any  # written to shared memory and read by the tensor core in a step
-    a_lines: Any  # of 128 bytes, of a row in a step; 0 for a kernel that loads no zeros by itself
-    b_lines: Any
-    least_rows: Any  # of A in a load
-    within_n: Any  # a block that would end beyond N begins earlier
-    sums_all_rows: Any  # split-K passes on rows beyond M, too
-    out_bytes: Any  # of a number of D
-    passes: Any  # [4, 4]: see _passes
-
-    @classmethod
-    def stacked(cls, facts: "Collection[Facts]") -> "Facts":
-        return cls(*map(np.array, zip(*facts, strict=True)))
-
-    def at(self, launches: Integers) -> "Facts":
-        return Facts(*(fact[launches] for fact in self))
+def stacked(launches: Iterable[Mapping[str, Any]]) -> dict[str, Vector]:
+    """An array of each number of several launches."""
+    rows = list(launches)
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def facts_of(numerics: Numerics, offer: Offer) -> Facts:
+def facts_of(numerics: Numerics, offer: Offer) -> dict[str, Any]:
+    """Facts of a launch that no shape changes, beside those of its blocks.
+
+    - resident: programs that an SM holds at once. by_columns: they go through D in groups of block columns.
+    - a_bits, b_bits: of an element in memory, its scale included. out_bytes: of a number of D.
+    - step_bytes: loaded in a step. step_row_bytes: of a row of A that is not loaded beyond M. smem_bytes:
+      written to shared memory and read by the tensor core.
+    - a_lines, b_lines: of 128 bytes, of a row in a step; 0 for a kernel that loads no zeros by itself.
+      least_rows: of A in a load. within_n: a block that would end beyond N begins earlier.
+    - sums_all_rows: split-K passes on rows beyond M, too. passes: [4, 4], see _passes.
+    """
     blocks, decodes = offer.blocks, [offer.blocks.decodes(side) for side in Side]
     value_bytes = [each.bytes for each in numerics.multiplied]
     bits = [8 * size for size in value_bytes]
@@ -171,28 +154,24 @@ def facts_of(numerics: Numerics, offer: Offer) -> Facts:
         lines = [max(1, round(blocks.block_k * each / 1024)) for each in bits]
     b_tile = numerics.applied(Side.B)
     squares = numerics.scale_at is ScaleAt.K_LOOP and b_tile is not None and b_tile.mn != 1
-    return Facts(
-        block_m=blocks.block_m,
-        block_n=blocks.block_n,
-        block_k=blocks.block_k,
-        stages=blocks.stages,
-        persistent=blocks.persistent,
-        own_splits=offer.own_splits,
-        resident=_resident(numerics, blocks) if simple else 1,
-        by_columns=blocks.transposed or (not simple and blocks.block_m > blocks.block_n),
-        a_bits=bits[0] * (1 + _SCALES * decodes[0]),
-        b_bits=bits[1] * (1 + _SCALES * decodes[1]),
-        step_bytes=step_bytes,
-        step_row_bytes=row_bytes * blocks.block_k,
-        smem_bytes=step_bytes + _read_rows(blocks) * blocks.block_k * value_bytes[0],
-        a_lines=lines[0],
-        b_lines=lines[1],
-        least_rows=least_rows,
-        within_n=blocks.variant is Variant.DECODING or not squares,
-        sums_all_rows=simple or blocks.variant is Variant.DECODING,
-        out_bytes=numerics.out_bytes,
-        passes=[*_passes(numerics, blocks), *[_NO_PASS] * 4][:4],
-    )
+    return {
+        **{name: getattr(blocks, name) for name in ("block_m", "block_n", "block_k", "stages", "persistent")},
+        "own_splits": offer.own_splits,
+        "resident": _resident(numerics, blocks) if simple else 1,
+        "by_columns": blocks.transposed or (not simple and blocks.block_m > blocks.block_n),
+        "a_bits": bits[0] * (1 + _SCALES * decodes[0]),
+        "b_bits": bits[1] * (1 + _SCALES * decodes[1]),
+        "step_bytes": step_bytes,
+        "step_row_bytes": row_bytes * blocks.block_k,
+        "smem_bytes": step_bytes + _read_rows(blocks) * blocks.block_k * value_bytes[0],
+        "a_lines": lines[0],
+        "b_lines": lines[1],
+        "least_rows": least_rows,
+        "within_n": blocks.variant is Variant.DECODING or not squares,
+        "sums_all_rows": simple or blocks.variant is Variant.DECODING,
+        "out_bytes": numerics.out_bytes,
+        "passes": [*_passes(numerics, blocks), *[_NO_PASS] * 4][:4],
+    }
 
 
 def _read_rows(blocks: Blocks) -> int:
@@ -263,78 +242,75 @@ def class_of(numerics: Numerics, offer: Offer) -> str:
 
 
 def predict_us(
-    facts: Facts,
-    rates: Mapping[str, Vector],
-    shared: Mapping[str, float],
-    split: Integers,
-    group: Integers,
-    mnk: tuple[Any, Any, Any],
-    device: Device,
+    numbers: Mapping[str, Any], split: Integers, group: Integers, mnk: tuple[Any, Any, Any], device: Device
 ) -> Vector:
     """float64[launches]: microseconds by the model.
 
-    rates: Rates.vectors. shared: Rates.shared. mnk: three sizes, or an array of each.
+    numbers: facts_of, Rates.of and Rates.shared, an array or a number each. mnk: three sizes, or an array of
+    each.
     """
-    (m, n, k), sms = mnk, device.sms
-    block_m, block_n, block_k = facts.block_m, facts.block_n, facts.block_k
-    count = _up(m, block_m) * _up(n, block_n)
-    sharing, steps = _sharing(facts, split, k)
-    items = count * sharing  # of work, one program's share of a block each
+    (m, n, k), sms, of = mnk, device.sms, SimpleNamespace(**numbers)
+    sharing, steps = _sharing(of, split, k)
+    items = _up(m, of.block_m) * _up(n, of.block_n) * sharing  # of work, one program's share of a block each
     few = np.where(np.asarray(m) <= FEW, sms, _up(items, _up(items, sms)))  # as Blocks.programs
-    programs = np.where(facts.persistent & (items > sms), few, items)
-    at_once, waves, last = _waves(items, programs, facts.resident, sms)
+    programs = np.where(of.persistent & (items > sms), few, items)
+    at_once, waves, last = _waves(items, programs, of.resident, sms)
     # a step along K, an item
-    step_bytes = facts.step_bytes - np.maximum(0, block_m - m) * facts.step_row_bytes
-    load_ns = np.maximum(step_bytes / shared["sm_gb_s"], facts.smem_bytes / shared["smem_gb_s"])
-    load_ns = load_ns + _zero_lines(facts, m, n) * shared["zero_row_ns"]
-    multiply_ns = rates["product_ns"] * (block_m * block_n * block_k / 2**20)
-    multiply_ns = multiply_ns + rates["load_ns"] * ((block_m + block_n) * block_k / 1024) + rates["step_ns"]
-    block_ns = rates["block_ns"] + rates["element_ns"] * (block_m * block_n / 1024)
+    step_bytes = of.step_bytes - np.maximum(0, of.block_m - m) * of.step_row_bytes
+    load_ns = np.maximum(step_bytes / of.sm_gb_s, of.smem_bytes / of.smem_gb_s)
+    load_ns = load_ns + _zero_lines(of, m, n) * of.zero_row_ns
+    multiply_ns = of.product_ns * (of.block_m * of.block_n * of.block_k / 2**20)
+    multiply_ns = multiply_ns + of.load_ns * ((of.block_m + of.block_n) * of.block_k / 1024) + of.step_ns
+    block_ns = of.block_ns + of.element_ns * (of.block_m * of.block_n / 1024)
 
     def step_ns(together: Integers) -> Vector:
         """A step of programs that share an SM: multiplying, or loading."""
-        longer = _longer(np.maximum(together, rates["alone"]) * multiply_ns, together * load_ns, _SEAM)
-        return np.maximum(shared["latency_ns"] / facts.stages, longer)
+        longer = _longer(np.maximum(together, of.alone) * multiply_ns, together * load_ns, _SEAM)
+        return np.maximum(of.latency_ns / of.stages, longer)
 
     def item_ns(together: Integers) -> Vector:
         return steps * step_ns(together) + block_ns * (1 + together) / 2
 
-    multiplying_ns = waves * item_ns(facts.resident) + np.where(last > 0, item_ns(last), 0.0)
+    multiplying_ns = waves * item_ns(of.resident) + np.where(last > 0, item_ns(last), 0.0)
     # memory and the L2
     busy = np.minimum(1.0, items / sms)  # part of the SMs that have work
-    read, run_bytes = _traffic(facts, group, np.maximum(1, at_once // sharing), mnk, device.l2_bytes)
-    written = m * n * facts.out_bytes
-    traffic = read + shared["write_cost"] * written * (1 + shared["page_bytes"] / run_bytes)
-    of_a_pair = _items_of_a_pair(items, at_once, sms) / items
-    memory_ns = traffic / (shared["dram_gb_s"] * rates["reach"])
-    memory_ns = np.maximum(memory_ns, of_a_pair * read / shared["pair_gb_s"])
-    rows = np.where(facts.sums_all_rows, block_m, np.minimum(block_m, _up(m, _WARP_ROWS) * _WARP_ROWS))
-    part_bytes = np.where(sharing > 1, rows * block_n * _SUM_BYTES, 0)
+    read, run_bytes = _traffic(of, group, np.maximum(1, at_once // sharing), mnk, device.l2_bytes)
+    written = m * n * of.out_bytes
+    traffic = read + of.write_cost * written * (1 + of.page_bytes / run_bytes)
+    memory_ns = traffic / (of.dram_gb_s * of.reach)
+    memory_ns = np.maximum(memory_ns, _items_of_a_pair(items, at_once, sms) / items * read / of.pair_gb_s)
+    rows = np.where(of.sums_all_rows, of.block_m, np.minimum(of.block_m, _up(m, _WARP_ROWS) * _WARP_ROWS))
+    part_bytes = np.where(sharing > 1, rows * of.block_n * _SUM_BYTES, 0)
     l2_bytes = items * steps * step_bytes + written + 2 * items * part_bytes
-    beside_ns = _longer(memory_ns, l2_bytes / (shared["l2_gb_s"] * busy), shared["sharpness"])
+    beside_ns = _longer(memory_ns, l2_bytes / (of.l2_gb_s * busy), of.sharpness)
     # all together
-    launch_us, part_us = rates["launch_us"], part_bytes / rates["split_gb_s"] / 1e3
-    cold_ns = _longer(multiplying_ns, beside_ns, shared["sharpness"]) + launch_us * 1e3
-    duty = np.minimum(1.0, items * steps * step_ns(facts.resident) / facts.resident / (sms * cold_ns))
-    multiplying_ns = multiplying_ns * (1 + shared["heat"] * duty)  # the card lowers its clock
-    total_us = launch_us + _longer(multiplying_ns, beside_ns, shared["sharpness"]) / 1e3
-    once_us = rates["split_us"] + sharing * (rates["run_us"] + part_us)
+    cold_ns = _longer(multiplying_ns, beside_ns, of.sharpness) + of.launch_us * 1e3
+    duty = np.minimum(1.0, items * steps * step_ns(of.resident) / of.resident / (sms * cold_ns))
+    multiplying_ns = multiplying_ns * (1 + of.heat * duty)  # the card lowers its clock
+    total_us = of.launch_us + _longer(multiplying_ns, beside_ns, of.sharpness) / 1e3
+    part_us = part_bytes / of.split_gb_s / 1e3
+    once_us = of.split_us + sharing * (of.run_us + part_us)
     # A wave begins anew; a persistent program writes, counts and reads a part while nothing is multiplied.
-    again_us = waves * np.where(programs < items, _PARTS * part_us, rates["again_us"] + part_us)
-    return total_us + np.where(sharing > 1, once_us + again_us, 0.0) + _passes_us(facts.passes, shared, mnk)
+    again_us = waves * np.where(programs < items, _PARTS * part_us, of.again_us + part_us)
+    return total_us + np.where(sharing > 1, once_us + again_us, 0.0) + _passes_us(of, mnk)
 
 
 def _up(size: Any, of: Any) -> Integers:
     return -(-size // of)
 
 
-def _sharing(facts: Facts, split: Integers, k: Any) -> tuple[Integers, Integers]:
+def _longer(one: Vector, other: Vector, sharpness: float) -> Vector:
+    """The longer of two times that overlap, with a little of the shorter one."""
+    return (one**sharpness + other**sharpness) ** (1 / sharpness)
+
+
+def _sharing(of: SimpleNamespace, split: Integers, k: Any) -> tuple[Integers, Integers]:
     """(programs that share a block, steps of each): Blocks.splits and own_splits on arrays."""
-    steps = np.maximum(1, _up(k, facts.block_k))
+    steps = np.maximum(1, _up(k, of.block_k))
     length = _up(steps, np.minimum(split, steps))
     splits = _up(steps, length)
     pairs = (splits % 2 == 0) & (steps - (splits - 1) * length >= length - 1) & ~((splits == 2) & (split > 2))
-    own = np.where((facts.own_splits > 1) & pairs, 2, 1)
+    own = np.where((of.own_splits > 1) & pairs, 2, 1)
     return splits // own, np.minimum(length * own, steps)
 
 
@@ -355,32 +331,26 @@ def _items_of_a_pair(items: Integers, at_once: Integers, sms: int) -> Integers:
     return items // at_once * each + np.where(rest > sms // _PAIR, _PAIR, np.minimum(rest, 1))
 
 
-def _passes_us(passes: Vector, shared: Mapping[str, float], mnk: tuple[Any, Any, Any]) -> Vector:
+def _passes_us(of: SimpleNamespace, mnk: tuple[Any, Any, Any]) -> Vector:
     m, n, k = mnk
-    element_bytes, bits, of_n, rows = np.moveaxis(passes, -1, 0)  # [launches, passes]
-    mn = np.where(of_n.T, n, m).T
+    element_bytes, bits, of_n, rows = of.passes.T  # [passes, launches] each
+    mn = np.where(of_n, n, m)
     needed = (element_bytes > 0) & ((rows == 0) | (mn % np.maximum(1, rows) > 0))
-    gb_s = np.array([shared.get(f"pass_{number}_gb_s", 1.0) for number in range(17)])[bits.astype(int)]
-    elements = (mn.T * k).T
-    return (needed * (shared["pass_us"] + element_bytes * elements / gb_s / 1e3)).sum(axis=1)
+    gb_s = np.array([getattr(of, f"pass_{number}_gb_s", 1.0) for number in range(17)])[bits.astype(int)]
+    return (needed * (of.pass_us + element_bytes * (mn * k) / gb_s / 1e3)).sum(axis=0)
 
 
-def _longer(one: Vector, other: Vector, sharpness: float) -> Vector:
-    """The longer of two times that overlap, with a little of the shorter one."""
-    return (one**sharpness + other**sharpness) ** (1 / sharpness)
-
-
-def _zero_lines(facts: Facts, m: Any, n: Any) -> Integers:
+def _zero_lines(of: SimpleNamespace, m: Any, n: Any) -> Integers:
     """Lines of 128 zeros that TMA writes in a step of the slowest block: slower than loading as many."""
-    block_m, block_n = facts.block_m, facts.block_n
-    high = np.minimum(block_m, np.maximum(facts.least_rows, np.exp2(np.ceil(np.log2(m))).astype(int)))
+    block_m, block_n = of.block_m, of.block_n
+    high = np.minimum(block_m, np.maximum(of.least_rows, np.exp2(np.ceil(np.log2(m))).astype(int)))
     of_a = np.where(m <= block_m, -m % high, -(m - block_m) % TMA_BYTES)
-    of_b = np.where(facts.within_n & (n > block_n), -(n - block_n) % TMA_BYTES, -n % block_n)
-    return of_a * facts.a_lines + of_b * facts.b_lines
+    of_b = np.where(of.within_n & (n > block_n), -(n - block_n) % TMA_BYTES, -n % block_n)
+    return of_a * of.a_lines + of_b * of.b_lines
 
 
 def _traffic(
-    facts: Facts, group: Integers, at_once: Integers, mnk: tuple[Any, Any, Any], l2_bytes: int
+    of: SimpleNamespace, group: Integers, at_once: Integers, mnk: tuple[Any, Any, Any], l2_bytes: int
 ) -> tuple[Vector, Vector]:
     """(bytes of A and B from memory, bytes of a row of D that are written at about one time).
 
@@ -391,20 +361,20 @@ def _traffic(
 
     def side(of_b: NDArray[np.bool_]) -> tuple[Vector, Vector, Integers]:
         """(bytes of an operand, of a block's part of it, its blocks): of B, else A."""
-        size, block = np.where(of_b, n, m), np.where(of_b, facts.block_n, facts.block_m)
-        row_bytes = k * np.where(of_b, facts.b_bits, facts.a_bits) / 8
+        size, block = np.where(of_b, n, m), np.where(of_b, of.block_n, of.block_m)
+        row_bytes = k * np.where(of_b, of.b_bits, of.a_bits) / 8
         return size * row_bytes, np.minimum(size, block) * row_bytes, _up(size, block)
 
     def missing(reused_bytes: Vector) -> Vector:
         return np.clip((reused_bytes / l2_bytes - _RESERVED_L2) / (1.0 - _RESERVED_L2) / 2, 0.0, 1.0)
 
-    own, own_panel, across = side(facts.by_columns)
-    other, other_panel, along = side(~facts.by_columns)
+    own, own_panel, across = side(of.by_columns)
+    other, other_panel, along = side(~of.by_columns)
     group = np.minimum(group, across)
     width = np.minimum(along, np.maximum(1, _up(at_once, group)))
     again = 1 + (_up(along, width) - 1) * missing(group * own_panel + width * other_panel)
     swept = 1 + (_up(across, group) - 1) * missing(group * own_panel + other)
-    beside = np.where(facts.by_columns, group, np.maximum(1, at_once // group))
-    beside = np.minimum(beside, _up(n, facts.block_n))
-    row_bytes = np.minimum(n * facts.out_bytes, beside * facts.block_n * facts.out_bytes)
+    beside = np.where(of.by_columns, group, np.maximum(1, at_once // group))
+    beside = np.minimum(beside, _up(n, of.block_n))
+    row_bytes = np.minimum(n * of.out_bytes, beside * of.block_n * of.out_bytes)
     return own * again + other * swept, row_bytes

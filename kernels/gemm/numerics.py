@@ -128,7 +128,7 @@ class Numerics:
             for operand in self.operands.quantized
         )
 
-    @property
+    @cached_property
     def family(self) -> str:
         sums = "fast" if self.promotion is WHOLE else f"promoted-{self.promotion}"
         arithmetic, scale_at = self.arithmetic.name.lower(), self.scale_at.name.lower()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kernels.device import Device, Unsupported
 from kernels.files import replace_file
 from kernels.gemm.blocks import Blocks, Offer, Variant
-from kernels.gemm.cost import Facts, Rates, class_of, facts_of, predict_us
+from kernels.gemm.cost import Rates, class_of, facts_of, predict_us, stacked
 from kernels.gemm.hopper.storage import takes_pairs
 from kernels.gemm.numerics import numerics_of
 from kernels.measure.jobs import GemmJob
@@ -62,7 +62,7 @@ def add_samples(path: Path, samples: Sequence[Sample]) -> None:
 class Launches:
     def __init__(self, samples: Sequence[Sample], device: Device) -> None:
         self._device, facts = device, []
-        self.classes, self.variants = [], [each.blocks.variant.value for each in samples]
+        self.classes = []
         for each in samples:
             numerics = numerics_of(each.gemm.spec, device, each.gemm.accumulation)
             if isinstance(numerics, Unsupported):
@@ -71,7 +71,10 @@ class Launches:
             offer = Offer(blocks=each.blocks, own_splits=1 + pairs)
             facts.append(facts_of(numerics, offer))
             self.classes.append(class_of(numerics, offer))
-        self._facts = Facts.stacked(facts)
+        self._facts = stacked(facts)
+        keys = [(each.blocks.variant.value, of) for each, of in zip(samples, self.classes, strict=True)]
+        self._keys = [*dict.fromkeys(keys)]
+        self._key_of = np.array([self._keys.index(key) for key in keys])
         self._mnk = tuple(np.array(sizes) for sizes in zip(*(each.gemm.mnk for each in samples), strict=True))
         self._orders = tuple(
             np.array([getattr(each.blocks, name) for each in samples]) for name in ("split_k", "group")
@@ -83,8 +86,10 @@ class Launches:
         self._together = [rows for rows in together.values() if len(rows) > 1]
 
     def predict_us(self, rates: Rates) -> Vector:
-        numbers = rates.vectors(self.variants, self.classes)
-        return predict_us(self._facts, numbers, rates.shared, *self._orders, self._mnk, self._device)
+        own = stacked(rates.of(*key) for key in self._keys)
+        own = {name: each[self._key_of] for name, each in own.items()}
+        numbers = {**self._facts, **own, **rates.shared}
+        return predict_us(numbers, *self._orders, self._mnk, self._device)
 
     def apart(self, residuals: Vector) -> Vector:
         """Residuals, or their derivatives, less most of what those of launches timed in turns share."""

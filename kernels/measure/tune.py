@@ -9,6 +9,7 @@ Exit codes: 0 done, 1 wrong bits, no code or a file not written, 2 bad arguments
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +32,7 @@ from kernels.gemm.launch import gemm
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.simple.blocks import fit
-from kernels.gemm.tuned import Measurement, ShapeClass, Tuned, read_table, table, table_path
+from kernels.gemm.tuned import Measurement, Tuned, read_table, shape_class, table, table_path
 from kernels.measure.commands import choose_device
 from kernels.measure.exactness import Sampled, bits, is_near, predictable
 from kernels.measure.gemm import Buffers, timed, turns_of
@@ -57,11 +58,11 @@ def jobs(device: Device, shapes: Mapping[str, LayerShape | tuple[int, int, int]]
         job = GemmJob.of(recipe, matmul, shape, accumulation=how)
         plan = simple_plan(job, device)
         if isinstance(plan, GemmPlan):
-            by_key.setdefault(_key(plan.numerics.family, ShapeClass.of(job.mnk, device.sms)), job)
+            by_key.setdefault(_key(plan.numerics.family, shape_class(job.mnk, device.sms)), job)
     return by_key
 
 
-def _key(family: object, shape: ShapeClass) -> str:
+def _key(family: object, shape: str) -> str:
     return f"{family} | {shape}"
 
 
@@ -163,7 +164,7 @@ def again(
     candidates = coarse(plan, mnk, device)
     if not variants:
         return candidates
-    shape = ShapeClass.of(mnk, device.sms)
+    shape = shape_class(mnk, device.sms)
     tabled = table(device.capability or (0, 0)).get(plan.numerics.family, ())
     others = (row.blocks for row in tabled if row.shape == shape and row.blocks.variant not in variants)
     return [blocks for blocks in candidates if blocks.variant in variants] + list(others)
@@ -256,16 +257,20 @@ def search(
     return outcome
 
 
+def _order_in_table(plan: Tuned) -> tuple[object, ...]:
+    return plan.family, [int(number) for number in re.findall(r"-?\d+", plan.shape)], plan.median_us
+
+
 def merge_into(path: Path, new: Sequence[Tuned]) -> None:
     """Replace a table's plans of these families and classes. Raises ValueError."""
     keys = {(plan.family, plan.shape) for plan in new}
     others = [plan for plan in read_table(path) if (plan.family, plan.shape) not in keys]
-    plans = sorted([*others, *new], key=lambda plan: (plan.family, plan.shape, plan.median_us))
+    plans = sorted([*others, *new], key=_order_in_table)
     measurements: list[Measurement] = []
     for plan in plans:
         if plan.measurement not in measurements:
             measurements.append(plan.measurement)
-    rows = [plan.written() | {"measurement": measurements.index(plan.measurement)} for plan in plans]
+    rows = [to_data(plan) | {"measurement": measurements.index(plan.measurement)} for plan in plans]
     header = json.dumps([to_data(measurement) for measurement in measurements], ensure_ascii=False)
     lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     replace_file(path, f'{{"measurements": {header},\n"plans": [\n{lines}\n]}}\n'.encode())
@@ -361,7 +366,7 @@ class Tuner:
     def _plans(self, job: GemmJob, outcome: Outcome) -> tuple[Tuned, ...]:
         fields = {
             "family": simple_plan(job, self._device).numerics.family,
-            "shape": ShapeClass.of(job.mnk, self._device.sms),
+            "shape": shape_class(job.mnk, self._device.sms),
             "mnk": job.mnk,
             "measurement": self._measurement,
         }

@@ -62,11 +62,9 @@ def test_a_variant_that_was_never_measured_runs_only_where_no_other_can(monkeypa
     assert best(rowwise, mnk, Variant) is not Variant.SIMPLE
     only = replace(known, variants={Variant.SIMPLE.value: known.variants[Variant.SIMPLE.value]})
     monkeypatch.setattr(choose, "rates_of", lambda device: only)
-    choose.candidates_of.cache_clear()
     choose.best_blocks.cache_clear()
     assert best(rowwise, mnk, Variant) is Variant.SIMPLE
     assert best(rowwise, mnk, {Variant.CHAINED}) is Variant.CHAINED
-    choose.candidates_of.cache_clear()
     choose.best_blocks.cache_clear()
 
 

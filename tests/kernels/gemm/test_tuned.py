@@ -13,7 +13,8 @@ from kernels.gemm import choose
 from kernels.gemm.blocks import Variant
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
-from kernels.gemm.tuned import ShapeClass, Tuned, read_table, table
+from kernels.gemm.tuned import Tuned, read_table, shape_class, table
+from kernels.typed import from_data, to_data
 from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, MNK, SPEC, SPLIT, row
 
 
@@ -32,7 +33,6 @@ def tuned(monkeypatch):
 
 def forget() -> None:
     """Let the next plan look the table up."""
-    choose.candidates_of.cache_clear()
     choose.best_blocks.cache_clear()
 
 
@@ -81,7 +81,7 @@ def written(path, rows):
 
 def test_a_table_survives_the_disk(tmp_path):
     rows = (row(SPLIT, 9.0), row(FAST, 8.0))
-    data = {"measurements": [vars(MEASUREMENT)], "plans": [r.written() | {"measurement": 0} for r in rows]}
+    data = {"measurements": [vars(MEASUREMENT)], "plans": [to_data(r) | {"measurement": 0} for r in rows]}
     assert read_table(written(tmp_path / "sm_90.json", data)) == rows
     assert read_table(tmp_path / "sm_10.json") == ()
 
@@ -99,7 +99,7 @@ def test_a_table_survives_the_disk(tmp_path):
     ids=str,
 )
 def test_a_bad_table_is_named_in_one_sentence(tmp_path, change):
-    good = row(SPLIT, 9.0).written() | {"measurement": 0}
+    good = to_data(row(SPLIT, 9.0)) | {"measurement": 0}
     data = {"measurements": [vars(MEASUREMENT)], "plans": [good | change]}
     path = written(tmp_path / "sm_90.json", data)
     with pytest.raises(ValueError, match=r"^sm_90.json is not a table of plans: ") as raised:
@@ -136,6 +136,6 @@ def test_a_table_that_cannot_be_read_leaves_the_choice_to_the_model_and_the_plan
     ids=str,
 )
 def test_a_shape_class_is_a_function_of_the_sizes(mnk, name):
-    result = ShapeClass.of(mnk, 132)
-    assert str(result) == name
-    assert ShapeClass.parse(name) == result
+    assert shape_class(mnk, 132) == name
+    data = to_data(row(SPLIT, 9.0)) | {"shape": name}
+    assert to_data(from_data(Tuned, data)) == data

@@ -5,7 +5,7 @@ from kernels.device import HOPPER
 from kernels.gemm.blocks import Blocks, Variant
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_simple
-from kernels.gemm.tuned import Measurement, ShapeClass, Tuned
+from kernels.gemm.tuned import Measurement, Tuned, shape_class
 
 MEASUREMENT = Measurement(gpu="NVIDIA H200", date="2026-11-20", versions={"triton": "3.6.0"})
 SPEC = RECIPES["per_tensor"].fprop
@@ -18,7 +18,7 @@ FAST = Blocks(
 
 def row(blocks: Blocks, median_us: float, mnk=MNK, spec=SPEC) -> Tuned:
     family = plan_simple(spec, mnk, HOPPER, Summation.RECIPE).numerics.family
-    shape = ShapeClass.of(mnk, HOPPER.sms)
+    shape = shape_class(mnk, HOPPER.sms)
     return Tuned(
         family=family, shape=shape, mnk=mnk, blocks=blocks, median_us=median_us, measurement=MEASUREMENT
     )

@@ -11,7 +11,7 @@ from kernels.device import HOPPER
 from kernels.gemm.blocks import Blocks, Variant
 from kernels.gemm.numerics import Numerics, Summation, numerics_of
 from kernels.gemm.plan import GemmPlan
-from kernels.gemm.tuned import ShapeClass, table
+from kernels.gemm.tuned import shape_class, table
 from kernels.measure.jobs import Cache, GemmJob
 from kernels.measure.tune import SHAPES, Outcome, coarse, jobs, search, simple_plan
 from tests.kernels.gemm.tuned_rows import SPLIT
@@ -56,7 +56,7 @@ def test_bodies_are_searched_anew_beside_what_the_table_has_of_the_others():
     found = found_by(bench, variants=SPECIALIZED)
     plan = simple_plan(JOB, HOPPER)
     own = {b for b in coarse(plan, MNK, HOPPER) if not b.variant.is_simple}
-    shape = ShapeClass.of(MNK, HOPPER.sms)
+    shape = shape_class(MNK, HOPPER.sms)
     tabled = {r.blocks for r in table(HOPPER.capability)[plan.numerics.family] if r.shape == shape}
     simple = {blocks for blocks in tabled if blocks.variant.is_simple}
     assert own
