@@ -32,8 +32,8 @@ class Bar:
             self._shown.start()
         return self
 
-    def draw(self, fraction: float, note: str) -> None:
-        """Show progress, from 0 to 1, and a note."""
+    def draw(self, fraction: float, note: str, partial: object = None) -> None:
+        """Show progress, from 0 to 1, and a note; a job's partial result is not shown."""
         if self._shown is not None:
             self._shown.update(
                 self._task, completed=fraction, description=f"{self._title}{note}", refresh=True

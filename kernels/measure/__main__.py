@@ -8,32 +8,34 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from kernels.measure import commands
-
-MODULES = {
+WHAT = {
+    "gemm": "kernels.measure.gemm",
+    "quantizer": "kernels.measure.quantizer",
+    "ceilings": "kernels.measure.ceilings",
+    "layer": "kernels.layer.timeline.command",
     "random": "kernels.measure.random_draw",
     "host": "kernels.measure.host_times",
     "tune": "kernels.measure.tune",
     "probe": "kernels.probe.command",
 }
-WHAT = (*commands.COMMANDS, *MODULES)
+"""The module whose `main` runs a command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     name, *rest = (sys.argv[1:] if arguments is None else arguments) or [""]
     if name in WHAT:
         return _run(name, rest)
-    is_help = name in ("", "-h", "--help")
-    text = __doc__ or "" if is_help else f"kernels.measure: WHAT is one of {', '.join(WHAT)}, got {name!r}\n"
-    print(text + f"WHAT: {', '.join(WHAT)}\n" * is_help, end="", file=sys.stdout if is_help else sys.stderr)
-    return 0 if name in ("-h", "--help") else 2
+    names = ", ".join(WHAT)
+    if name in ("", "-h", "--help"):
+        print(f"{__doc__}WHAT: {names}")
+        return 0 if name else 2
+    print(f"kernels.measure: WHAT is one of {names}, got {name!r}", file=sys.stderr)
+    return 2
 
 
 def _run(name: str, arguments: Sequence[str]) -> int:
     try:
-        if name in MODULES:
-            return import_module(MODULES[name]).main(arguments)
-        return commands.main(name, arguments)
+        return import_module(WHAT[name]).main(arguments)
     except KeyboardInterrupt:
         return 130
     except (ValueError, MemoryError) as error:

@@ -1,28 +1,48 @@
-"""Measure one GemmJob: draw, quantize, multiply, compare with fp64, time beside torch's own operations.
+"""Measure GEMMs: draw, quantize, multiply, compare with fp64, time beside torch's own operations.
 
 The kernel, the simple kernel, bf16 torch.mm and torch's scaled ops take turns in one process. Quantizing, and
 an emulated tl.dot_scaled, have turns of their own: they draw little power, and the higher clock after them
 would favor the next contender.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import argparse
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from statistics import geometric_mean
 from typing import Any
 
 import torch
 
+from fp8core.inputs import OFFERED, InputKind
+from fp8core.linear import MATMULS, LayerShape
+from fp8core.recipes import RECIPES
 from kernels.device import Device, DeviceKind, Unsupported, current_device
 from kernels.faults import first_line
-from kernels.gemm.blocks import Blocks
 from kernels.gemm.factor import GemmOperand
 from kernels.gemm.launch import gemm, torch_dtype
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
+from kernels.gemm.simple.dot_scaled import NOTE as DOT_SCALED_NOTE
 from kernels.gemm.simple.dot_scaled import TITLE as DOT_SCALED
 from kernels.gemm.simple.dot_scaled import dot_scaled_plan
+from kernels.measure.commands import (
+    ALL,
+    add_matmul,
+    add_recipe,
+    figure,
+    grouped,
+    job_parser,
+    line_of,
+    run_jobs,
+    selected,
+)
 from kernels.measure.exactness import Errors, Sampled, errors, predictable
-from kernels.measure.jobs import FIRST_FLOP, Cache, GemmJob, Into
+from kernels.measure.jobs import CUBE, FIRST_FLOP, SKINNY, STANDARD, Cache, GemmJob, Into, shape_text
 from kernels.measure.machine import halt_if, measured, memory
 from kernels.measure.operands import Operands, least_bytes
+from kernels.measure.records import GEMMS
 from kernels.measure.rows import SIMPLE_FIRST, Peer, Row, Timing
 from kernels.measure.timing import (
     MAX_SETS,
@@ -36,24 +56,142 @@ from kernels.measure.timing import (
     interleaved,
 )
 from kernels.measure.torch_peers import ScaledOp, attempt, bf16_ops, scaled_ops
+from kernels.paths import RECORDS
+from kernels.text_table import columns, text
+
+_SUSTAINED = {"runs": 7, "turn_ms": 250, "settle_ms": 100}
+_TABLE = (
+    *(("recipe", 16), ("matmul", 7), ("M × N × K", 20), ("how", 12), ("µs", 10), ("TFLOP/s", 9)),
+    *(("× bf16", 7), ("+quant", 7), ("× torch", 8), ("× simple", 9), ("× dot_scaled", 13)),
+    *(("rel_err", 9), ("kernel", 9), ("MHz", 6), ("W", 5), ("runs on", 0)),
+)
+_MEANS = ("recipe", "matmul", "how", "shapes", "× torch", "lowest", "× bf16", "× simple", "× dot_scaled")
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = job_parser("gemm", "Quantize, multiply, check and time GEMMs of a recipe, beside torch.")
+    own_options = _add_options(parser)
+    options = parser.parse_args(arguments)
+    jobs = jobs_of(options)
+    if options.recorded:
+        for option in own_options:
+            if getattr(options, option.dest) != option.default:
+                flag = option.option_strings[0]
+                raise ValueError(f"--recorded measures each GEMM as its row was: leave out {flag}")
+        jobs = dict.fromkeys(row.job for row in GEMMS.read(RECORDS).rows)
+        if not jobs:
+            raise ValueError(f"--recorded measures what {RECORDS} holds, and that is nothing")
+    return run_jobs(
+        options,
+        jobs,
+        partial(measure, gives_first=False),
+        GEMMS,
+        header=line_of([name for name, _ in _TABLE], _TABLE),
+        show=_line,
+        refused=lambda job, reason: line_of([*_about(job), reason], _TABLE),
+        summary=_means_table,
+        needs_gpu=False,
+    )
+
+
+def _add_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Add the options, and --recorded; return those that --recorded excludes."""
+    add, shapes, dims = parser.add_argument, "; ".join, ("M", "N", "K")
+    add("--recorded", action="store_true", help="every GEMM of assets/bench/, timed as its row was")
+    return [
+        add_recipe(parser),
+        add_matmul(parser),
+        add("--shape", nargs=3, type=int, action="append", metavar=dims, help="repeat for several"),
+        add("--shapes", action="store_true", help=f"the standard set: {shapes(map(shape_text, STANDARD))}"),
+        add("--skinny", action="store_true", help=f"few tokens: {shapes(map(shape_text, SKINNY))}"),
+        add("--input", default=InputKind.GAUSSIAN.value, choices=[kind.value for kind in OFFERED]),
+        add("--seed", type=int, default=0),
+        add("--accumulation", default=Summation.RECIPE.value, choices=[kind.value for kind in Summation]),
+        add("--accumulate", action="store_true", help="add the product into D where the matmul writes fp32"),
+        add(
+            "--cache",
+            default=Cache.HOT.value,
+            choices=[*(cache.value for cache in Cache), ALL],
+            help="hot: back to back over rotated buffers; cold: the L2 flushed before each launch",
+        ),
+        add("--runs", type=int, help=f"rounds of each contender (default {GemmJob.runs})"),
+        add("--turn-ms", type=int, help=f"a contender's turn in a round (default {GemmJob.turn_ms})"),
+        add(
+            "--settle-ms",
+            type=int,
+            help="how long before a turn is timed: the clock still has to leave the last one's (default 0)",
+        ),
+        add(
+            "--sustained",
+            action="store_true",
+            help="{} rounds of {} ms turns, {} ms late: the power limit shows".format(*_SUSTAINED.values()),
+        ),
+    ]
+
+
+def jobs_of(options: argparse.Namespace) -> Iterator[GemmJob]:
+    """Shapes outermost, recipes and caches innermost: neighbors share inputs. Raises ValueError."""
+    how: dict[str, Any] = {**_SUSTAINED} if options.sustained else {}
+    how |= {name: value for name in _SUSTAINED if (value := getattr(options, name)) is not None}
+    how |= {"input": InputKind(options.input), "accumulation": Summation(options.accumulation)}
+    shapes: list[tuple[int, ...] | LayerShape] = [tuple(shape) for shape in options.shape or ()]
+    shapes += [*(STANDARD if options.shapes else ()), *(SKINNY if options.skinny else ())]
+    matmuls, recipes = selected(options.matmul, MATMULS), selected(options.recipe, RECIPES)
+    caches = Cache if options.cache == ALL else (Cache(options.cache),)
+    for shape, matmul, recipe, cache in product(shapes or [CUBE], matmuls, recipes, caches):
+        job = GemmJob.of(recipe, matmul, shape, cache=cache, seed=options.seed, **how)
+        adds = options.accumulate and (job.writes_fp32 or options.matmul != ALL)
+        yield replace(job, into=Into.ACCUMULATE) if adds else job
+
+
+def _line(row: Row) -> str:
+    own, errors_ = row.ours, row.errors
+    cells = [
+        *(*_about(row.job), figure(row.us(Peer.OURS), ".1f"), figure(row.tflop_s, ".0f")),
+        *(figure(row.over(Peer.BF16), ".2f"), figure(row.over_bf16_with_quantize, ".2f")),
+        *(figure(row.over(peer), ".2f") for peer in (Peer.TORCH, Peer.SIMPLE, Peer.DOT_SCALED)),
+        *(figure(errors_ and errors_.rel_err, ".2e"), figure(errors_ and errors_.kernel_rel_err, ".2e")),
+        *(figure(own and own.clock_mhz, ".0f"), figure(own and own.power_w, ".0f"), row.machine.name),
+    ]
+    return line_of(cells, _TABLE)
+
+
+def _about(job: GemmJob) -> list[str]:
+    return [job.recipe, job.matmul, f"{job.m} × {job.n} × {job.k}", _how(job)]
+
+
+def _how(job: GemmJob) -> str:
+    """Timing of a job, and differences from the recipe's GEMM, such as ``cold, fast, added``."""
+    summed = "" if job.accumulation is Summation.RECIPE else f", {job.accumulation.words}"
+    added = ", added" if job.into is Into.ACCUMULATE else ""
+    return f"{job.cache.value}{summed}{added}"
+
+
+def _means_table(rows: Iterable[Row]) -> str:
+    """Geometric means of the speeds of each recipe and matmul, and the lowest over torch's scaled op."""
+    rows, lines = [row for row in rows if row.ours], []
+    for names, alike in grouped(rows, lambda job: (job.recipe, job.matmul, _how(job))).items():
+        to_torch, *others = (
+            [ratio for row in alike if (ratio := row.over(peer)) is not None]
+            for peer in (Peer.TORCH, Peer.BF16, Peer.SIMPLE, Peer.DOT_SCALED)
+        )
+        means = [geometric_mean(ratios) if ratios else None for ratios in (to_torch, *others)]
+        figures = (means[0], min(to_torch, default=None), *means[1:])
+        shapes = str(len({row.job.mnk for row in alike}))
+        lines.append((*names, shapes, *(figure(each, ".3f") for each in figures)))
+    if not lines:
+        return ""
+    notes = [DOT_SCALED_NOTE] if any(Peer.DOT_SCALED in row.times for row in rows) else []
+    return "\n".join(["", "geometric means over the shapes", text(columns(lines, header=_MEANS)), *notes])
+
 
 _GEMM = Peer.OURS.value
 _US_A_MS = 1e3
 _FIRST_ROUNDS, _FIRST_MS, _FIRST_SETS = 3, 2, 8
+_EMPTY = "no times: an empty matmul"
 
 TurnMaker = Callable[[Contender], Turn]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Times:
-    """Times by contender; `note`: why one has none. by_blocks: microseconds under each of our blocks."""
-
-    by_peer: dict[Peer, Timing] = field(default_factory=dict)
-    note: str = ""
-    by_blocks: dict[Blocks, float] = field(default_factory=dict)
-
-
-_EMPTY = Times(note="no times: an empty matmul")
+Times = dict[Peer, Timing]
 
 
 @dataclass(frozen=True)
@@ -82,19 +220,6 @@ class Buffers:
         both = zip(self.pairs, self.outs, strict=True)
         return Contender(name, [lambda p=p, o=o: gemm(*p, plan, out=o, accumulate=adds) for p, o in both])
 
-    def bf16(self) -> list[Contender]:
-        adds = self.job.into is Into.ACCUMULATE
-        operands = [
-            (*own.as_operands(), o if adds else None) for own, o in zip(self.sets, self.outs, strict=True)
-        ]
-        a, b, into = operands[0]
-        ops = bf16_ops(a, b, self.outs[0].dtype, into)
-        return [Contender(name, [build(*each) for each in operands]) for name, build in ops.items()]
-
-    def torch_op(self, op: ScaledOp) -> Contender:
-        both = zip(self.pairs, self.outs, strict=True)
-        return Contender(op.title, [op.launch(*p, o, self.job.into) for p, o in both])
-
     def quantize(self) -> list[Contender]:
         spec = self.job.spec
         return [Contender(Peer.QUANTIZE, [own.quantized for own in self.sets])] if spec.quantized else []
@@ -107,15 +232,15 @@ def contest(
     operands: Operands,
     device: Device,
     between: Callable[[float], None],
-) -> Times:
-    """Time a plan against torch over job.runs rounds, and beside it the simple plan, if that is another.
+) -> tuple[Times, str]:
+    """Times of a plan, of torch's ops, and of the simple plan if that is another; why one has no time.
 
-    `between(fraction done)` is called before each round, and before each contender is set up.
+    `between(fraction done)` is called before each of job.runs rounds, and before each contender is set up.
     """
     from triton.errors import TritonError
 
     buffers = Buffers.of(job, plan, operands, device)
-    peers = _Peers(buffers, scaled_ops(*buffers.pairs[0], plan))
+    peers = Peers(buffers, scaled_ops(*buffers.pairs[0], plan))
     contenders = [buffers.ours(plan), *peers.contenders]
     if simple is not None:
         contenders.append(buffers.ours(simple, Peer.SIMPLE))
@@ -128,49 +253,26 @@ def contest(
             notes.append(f"{DOT_SCALED} was not timed: {type(error).__name__}: {first_line(error)}")
         else:
             groups.append([other])
-    by_name = timed(groups, turns_of(job, device), job.runs, between, peers.loaded)
-    return Times(by_peer=peers.by_peer(by_name), note="; ".join(notes))
+    by_name = times_by_name(groups, turns_of(job, device), job.runs, between, peers.loaded)
+    return peers.times(by_name), "; ".join(notes)
 
 
-def race(
-    job: GemmJob,
-    plan: GemmPlan,
-    operands: Operands,
-    device: Device,
-    between: Callable[[float], None],
-    others: Sequence[Blocks] = (),
-) -> Times:
-    """Time a plan, and other blocks of it, against torch's ops: no simple kernel, no quantizing."""
-    buffers = Buffers.of(job, plan, operands, device)
-    peers = _Peers(buffers, scaled_ops(*buffers.pairs[0], plan))
-    plans = {_GEMM: plan} | {str(place): replace(plan, blocks=each) for place, each in enumerate(others)}
-    contenders = [*(buffers.ours(each, name) for name, each in plans.items()), *peers.contenders]
-    by_name = timed([contenders], turns_of(job, device), job.runs, between)
-    by_blocks = {each.blocks: by_name[name].median_us for name, each in plans.items()}
-    return Times(by_peer=peers.by_peer(by_name), note=peers.note, by_blocks=by_blocks)
-
-
-def first_times(
-    job: GemmJob, plan: GemmPlan, operands: Operands, device: Device, between: Callable[[float], None]
-) -> Times:
-    """First times of a plan, of bf16 torch.mm and of quantizing: a few short turns over a few buffers."""
-    quick = replace(job, runs=min(job.runs, _FIRST_ROUNDS), turn_ms=min(job.turn_ms, _FIRST_MS), settle_ms=0)
-    buffers = Buffers.of(quick, plan, operands, device, _FIRST_SETS)
-    peers = _Peers(buffers, "its time comes with the careful answer")
-    groups = [[buffers.ours(plan), *peers.contenders], buffers.quantize()]
-    by_name = timed(groups, turns_of(quick, device), quick.runs, between)
-    return Times(by_peer=peers.by_peer(by_name), note=peers.note)
-
-
-class _Peers:
+class Peers:
     """Torch's contenders: its bf16 matmuls, and its scaled ops, or a note on why there is none."""
 
     def __init__(self, buffers: Buffers, ops: Sequence[ScaledOp] | str) -> None:
-        self.note = ops if isinstance(ops, str) else ""
-        self._into, self._scaled = buffers.job.into, () if isinstance(ops, str) else ops
-        bf16 = buffers.bf16()
-        self._bf16 = [one.name for one in bf16]
-        self.contenders = [*bf16, *map(buffers.torch_op, self._scaled)]
+        self.note, self._scaled = (ops, ()) if isinstance(ops, str) else ("", ops)
+        self._into, outs = buffers.job.into, buffers.outs
+        add_to = outs if self._into is Into.ACCUMULATE else [None] * len(outs)
+        operands = [(*own.as_operands(), d) for own, d in zip(buffers.sets, add_to, strict=True)]
+        (a, b, first), *_ = operands
+        self._bf16 = bf16_ops(a, b, outs[0].dtype, first)
+        self.contenders = [
+            Contender(name, [build(*each) for each in operands]) for name, build in self._bf16.items()
+        ]
+        for op in self._scaled:
+            launches = [op.launch(*pair, d, self._into) for pair, d in zip(buffers.pairs, outs, strict=True)]
+            self.contenders.append(Contender(op.title, launches))
 
     def _fastest(self, by_name: Mapping[str, Timing]) -> tuple[str, ScaledOp | None]:
         bf16 = min(self._bf16, key=lambda name: by_name[name].median_us)
@@ -182,7 +284,8 @@ class _Peers:
         bf16, op = self._fastest(by_name)
         return _GEMM, op.title if op else bf16
 
-    def by_peer(self, by_name: Mapping[str, Timing]) -> dict[Peer, Timing]:
+    def times(self, by_name: Mapping[str, Timing]) -> Times:
+        """Times by contender, of torch's forms the fastest."""
         bf16, op = self._fastest(by_name)
         times = {peer: by_name[peer.value] for peer in Peer if peer.value in by_name}
         times[Peer.BF16] = replace(by_name[bf16], op=bf16 + _among(self._bf16))
@@ -191,11 +294,11 @@ class _Peers:
         return times
 
 
-def _among(forms: Sequence[object]) -> str:
+def _among(forms: Collection[object]) -> str:
     return f" (the fastest of {len(forms)})" if len(forms) > 1 else ""
 
 
-def timed(
+def times_by_name(
     groups: Sequence[Sequence[Contender]],
     turn_of: TurnMaker,
     rounds: int,
@@ -227,18 +330,7 @@ def turns_of(job: GemmJob, device: Device) -> TurnMaker:
 _DRAWN, _QUANTIZED, _COMPARED, _CHECKED, _DONE = 0.1, 0.15, 0.3, 0.35, 1.0
 _ANSWERED = 0.25
 
-Progress = Callable[[float, str], None]
 Stopped = Callable[[], bool]
-
-
-def measure_with_care(job: GemmJob, *, progress: Progress, stopped: Stopped) -> Row:
-    """Measure one job on this process's device, without a first answer.
-
-    Raises Unsupported where the plan refuses, Impossible for a time that the GPU cannot reach, NoTriton,
-    StoppedEarly once `stopped()` is true, and MemoryError where the job does not fit.
-    """
-    with memory(job.size):
-        return careful(Work.of(job, progress, stopped))
 
 
 @dataclass
@@ -284,28 +376,48 @@ class Work:
 
 
 def careful(work: Work) -> Row:
-    job, plan, device, tell = work.job, work.plan, work.device, work.tell
+    job, plan, tell = work.job, work.plan, work.tell
     tell(_QUANTIZED, "comparing with fp64")
     d_errors = work.errors()
     prediction = None
-    if job.flop and predictable(plan, device.capability):
+    if job.flop and predictable(plan, work.device.capability):
         tell(_COMPARED, "predicting sampled outputs bit for bit")
         sampled = Sampled.of(plan, *work.pair, work.out, job.seed)
         prediction = sampled.prediction(lambda: halt_if(work.stopped))
     del work.out  # its memory is the contest's
-    if device.kind is not DeviceKind.GPU:
-        times = Times(note="no times: the interpreter's speed says nothing about a GPU's")
-    elif not job.flop:
-        times = _EMPTY
-    else:
+    times, note = {}, _EMPTY
+    if work.device.kind is not DeviceKind.GPU:
+        note = "no times: the interpreter's speed says nothing about a GPU's"
+    elif job.flop:
         tell(_CHECKED, "timing")
 
         def between(done: float) -> None:
             tell(_CHECKED + (_DONE - _CHECKED) * done, f"timing, {done:.0%}")
 
-        times = contest(job, plan, work.simple, work.operands, device, between)
+        times, note = contest(job, plan, work.simple, work.operands, work.device, between)
     work.progress(_DONE, "done")
-    return row_of(job, plan, device, times, why=plan.why, errors=d_errors, prediction=prediction)
+    more = {"why": plan.why, "errors": d_errors, "prediction": prediction}
+    return row_of(job, plan, work.device, times=times, note=note, **more)
+
+
+def first_answer(work: Work) -> Row:
+    """First times of a plan, of bf16 torch.mm and of quantizing: a few short turns over a few buffers."""
+    job, plan, device, d_errors = work.job, work.plan, work.device, work.errors(FIRST_FLOP)
+    times, note = {}, _EMPTY
+    if job.flop:
+        turn_ms = min(job.turn_ms, _FIRST_MS)
+        quick = replace(job, runs=min(job.runs, _FIRST_ROUNDS), turn_ms=turn_ms, settle_ms=0)
+        buffers = Buffers.of(quick, plan, work.operands, device, _FIRST_SETS)
+        peers = Peers(buffers, "its time comes with the careful answer")
+        groups = [[buffers.ours(plan), *peers.contenders], buffers.quantize()]
+
+        def between(done: float) -> None:
+            work.tell(_ANSWERED * done, "timing")
+
+        times = peers.times(times_by_name(groups, turns_of(quick, device), quick.runs, between))
+        note = peers.note
+    more = {"why": plan.why, "errors": d_errors, "is_first": True}
+    return row_of(job, plan, device, times=times, note=note, **more)
 
 
 def _plans(job: GemmJob, device: Device) -> tuple[GemmPlan, GemmPlan | None]:
@@ -324,37 +436,31 @@ def _product(job: GemmJob, plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> to
     return gemm(a, b, plan, out=out, accumulate=adds)
 
 
-def row_of(job: GemmJob, plan: GemmPlan, device: Device, times: Times, **more: Any) -> Row:
+def row_of(job: GemmJob, plan: GemmPlan, device: Device, **more: Any) -> Row:
     about = {"job": job, "bytes": least_bytes(job, plan), "kernel": plan.title, "plan": plan.record}
-    return measured(Row, device, times=times.by_peer, note=times.note, **about, **more)
+    return measured(Row, device, **about, **more)
 
 
 def measure(
     job: GemmJob,
     *,
     progress: Callable[..., None],
-    stopped: Callable[[], bool],
+    stopped: Stopped,
     so_far: Row | None = None,
     simple_first: bool = False,
+    gives_first: bool = True,
 ) -> Row:
     """Measure a job. On a GPU, its first answer comes as a progress's partial result, unless `so_far` is one.
 
     With `simple_first` the simple kernel gives the first answer. The job stops there if its plan is another,
-    which is then still being compiled elsewhere. Raises what `measure_with_care` does.
+    which is then still being compiled elsewhere. Without `gives_first`, only the careful answer is computed.
+
+    Raises Unsupported where the plan refuses, Impossible for a time that the GPU cannot reach, NoTriton,
+    StoppedEarly once `stopped()` is true, and MemoryError where the job does not fit.
     """
     with memory(job.size):
         work = Work.of(job, progress, stopped, simple_first=simple_first)
-        if so_far is None and work.device.kind is DeviceKind.GPU:
+        if gives_first and so_far is None and work.device.kind is DeviceKind.GPU:
             progress(_ANSWERED, "measuring with care", first_answer(work))
             halt_if(lambda: work.plan.why == SIMPLE_FIRST or stopped())
         return careful(work)
-
-
-def first_answer(work: Work) -> Row:
-    job, plan, device, d_errors = work.job, work.plan, work.device, work.errors(FIRST_FLOP)
-
-    def between(done: float) -> None:
-        work.tell(_ANSWERED * done, "timing")
-
-    times = first_times(job, plan, work.operands, device, between) if job.flop else _EMPTY
-    return row_of(job, plan, device, times, why=plan.why, errors=d_errors, is_first=True)

@@ -13,14 +13,13 @@ import torch
 
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES, Operand, Recipe
-from kernels.measure.commands import add_matmul, choose_device, matmuls_and_recipes
+from kernels.measure.commands import add_matmul, add_recipe, choose_device, selected
 
 SHAPE = LayerShape(tokens=256, in_=512, out=256)
 _BATCHES, _CALLS, _WARM_UP = 60, 20, 5
 _NS_A_US = 1e3
 
 Call = Callable[[], object]
-
 
 _LINE = "{:18}{:28}{:8}{:8}{:8}{}"
 
@@ -29,16 +28,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m kernels.measure host", description=__doc__.split("\n")[0]
     )
+    add_recipe(parser)
     add_matmul(parser)
     options = parser.parse_args(arguments)
     choose_device()
     print(_LINE.format("recipe", "call", "µs", "p20", "p80", "torch's"))
-    matmuls, recipes = matmuls_and_recipes(options)
-    _print_times(recipes, matmuls)
+    for line in _lines(selected(options.recipe, RECIPES), selected(options.matmul, MATMULS)):
+        print(line, flush=True)
     return 0
 
 
-def _print_times(recipes: Sequence[str], matmuls: Sequence[str]) -> None:
+def _lines(recipes: Sequence[str], matmuls: Sequence[str]) -> Iterator[str]:
     """A line for each call, beside torch's call of the kind where there is one."""
     from kernels.layer import Float8Linear
     from kernels.measure.timing import timing
@@ -55,7 +55,7 @@ def _print_times(recipes: Sequence[str], matmuls: Sequence[str]) -> None:
             cells = [name, what, *(f"{us:.1f}" for us in (ours.median_us, ours.p20_us, ours.p80_us))]
             op = "torch._scaled_mm" if peer is product else "torch.nn.Linear"
             cells.append(f"{torch_times[0].median_us:.1f} {op}" if torch_times else "")
-            print(_LINE.format(*cells).rstrip(), flush=True)
+            yield _LINE.format(*cells).rstrip()
 
 
 def _times_us(calls: Sequence[Call]) -> list[list[float]]:

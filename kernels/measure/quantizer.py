@@ -1,8 +1,10 @@
-"""Time one quantizer on this process's GPU, in turns with a copy and with torch.compile."""
+"""Time quantizers on this process's GPU, each in turns with a copy and with torch.compile."""
 
-from collections.abc import Callable, Mapping, Sequence
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from itertools import product
 from typing import Any
 
 import torch
@@ -14,8 +16,10 @@ from kernels.faults import first_line
 from kernels.launching.trace import Trace, tracing
 from kernels.layer.plan import readings
 from kernels.layer.timeline.casts import Casts, TorchCopy, cast_both, swiglu, swiglu_backward
+from kernels.measure.commands import ALL, add_recipe, figure, job_parser, line_of, run_jobs, selected
 from kernels.measure.jobs import QuantizerJob, QuantizerKernel
 from kernels.measure.machine import halt_if, measured, memory, require_gpu
+from kernels.measure.records import QUANTIZERS
 from kernels.measure.rows import Peer, QuantizerRow
 from kernels.measure.timing import Contender, HotTurn, buffer_sets, copy_launch, interleaved
 from kernels.measure.torch_peers import REFUSALS
@@ -28,6 +32,50 @@ from kernels.quantize import (
     swiglu_quantize,
 )
 from kernels.quantize.quantize import LAUNCHES
+
+_SHAPES = {
+    QuantizerKernel.QUANTIZE: (8192, 8192),
+    QuantizerKernel.SWIGLU: (4096, 14336),
+    QuantizerKernel.SWIGLU_BACKWARD: (4096, 28672),
+    QuantizerKernel.RMS_NORM: (8192, 4096),
+}
+_TABLE = (
+    *(("GB/s", 7), ("of copy", 8), ("× compile", 10), ("× apart", 8), ("µs", 9), ("launches", 9)),
+    ("quantizer", 0),
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = job_parser("quantizer", "Time quantizers, fused and not, beside a copy and torch.compile.")
+    add_recipe(parser)
+    kernels = [*(kernel.value for kernel in QuantizerKernel), ALL]
+    parser.add_argument("--kernel", default=ALL, choices=kernels, help="a quantizer")
+    parser.add_argument(
+        "--tensor", nargs=2, type=int, metavar=("ROWS", "COLUMNS"), help="the quantized tensor's shape"
+    )
+    options = parser.parse_args(arguments)
+    header = line_of([name for name, _ in _TABLE], _TABLE)
+    return run_jobs(options, jobs_of(options), measure, QUANTIZERS, header=header, show=_line)
+
+
+def jobs_of(options: argparse.Namespace) -> Iterator[QuantizerJob]:
+    kernels = [each for each in QuantizerKernel if options.kernel in (ALL, each.value)]
+    for kernel, recipe in product(kernels, selected(options.recipe, RECIPES)):
+        tensor = LayerTensor.DY if kernel is QuantizerKernel.SWIGLU_BACKWARD else LayerTensor.X
+        readers = tuple(each.matmul.name for each in readings(RECIPES[recipe], tensor) if each.operand)
+        rows, columns = options.tensor or _SHAPES[kernel]
+        fields = {"recipe": recipe, "tensor": tensor.value, "rows": rows, "columns": columns}
+        for matmuls in (*((name,) for name in readers), *([readers] if len(readers) > 1 else ())):
+            yield QuantizerJob(kernel=kernel, matmuls=matmuls, **fields)
+
+
+def _line(row: QuantizerRow) -> str:
+    cells = [
+        *(f"{row.gb_s:,.0f}", f"{row.ratio:.2f}", figure(row.over(Peer.COMPILED), ".2f")),
+        *(figure(row.over(Peer.APART), ".2f"), figure(row.us(Peer.OURS), ".1f")),
+        *(str(row.launches), row.job.title),
+    ]
+    return line_of(cells, _TABLE)
 
 
 class Counted(Trace):

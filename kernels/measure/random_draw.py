@@ -31,21 +31,30 @@ from kernels.gemm.launch import gemm
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.simple.blocks import built_in
 from kernels.gemm.variants import refusal
-from kernels.measure.commands import check_above_0, choose_device
+from kernels.measure.commands import check_above_0, choose_device, figure, grouped
 from kernels.measure.exactness import is_near
 from kernels.measure.fit import Sample, add_samples, fit, read_samples, write
-from kernels.measure.gemm import race, row_of
+from kernels.measure.gemm import Buffers, Peers, Times, row_of, times_by_name, turns_of
 from kernels.measure.jobs import MAX_SEED, GemmJob
 from kernels.measure.machine import halt_if, memory, require_gpu
 from kernels.measure.operands import Operands
-from kernels.measure.random_shapes import MAX_DRAWN, AnyShapeDraw, AnyShapeJob, LeftOut, draw_shapes
+from kernels.measure.random_shapes import (
+    MAX_DRAWN,
+    AnyShapeDraw,
+    AnyShapeJob,
+    LeftOut,
+    draw_shapes,
+    percentile,
+    spread,
+)
 from kernels.measure.records import RANDOM_SHAPES
-from kernels.measure.rows import Row
-from kernels.measure.table import spread_table
+from kernels.measure.rows import Peer, Row
+from kernels.measure.torch_peers import scaled_ops
 from kernels.measure.tune import measurement_of
 from kernels.paths import RECORDS
 from kernels.precompile import Precompile, launch_gemm
 from kernels.progress import Bar
+from kernels.text_table import columns, text
 from kernels.typed import check_whole
 
 ROUNDS, TURN_MS = 5, 2
@@ -55,6 +64,8 @@ _MOST_KERNELS = 40
 """Of a family; from then on its random blocks are among them. Compiling takes longer than timing."""
 _ALIGNED = 16
 """Triton compiles a kernel anew for sizes that this divides."""
+_HEADER = ("recipe", "matmul", "shapes", "× torch", "10%", "lowest", "regret 50%", "regret 95%")
+_HALF, _MOST = 0.5, 0.95
 STOPPED = 130
 DRAWN = ("per_tensor", "per_tensor_e4m3", "rowwise", "deepseek_v3", "mxfp8")
 
@@ -91,12 +102,23 @@ def run(options: argparse.Namespace, device: Device) -> int:
     if options.record:
         for path in {RANDOM_SHAPES.record(row, RECORDS) for row in rows}:
             print(f"{path}: {len(rows)} rows more", file=sys.stderr)
-    print(spread_table(rows))
+    print(_table(rows))
     if options.fit:
         add_samples(options.fit, [sample for each in draws for sample in each.samples])
     if options.fit and not stopped:
         _fit(options.fit, device)
     return STOPPED if stopped else 0
+
+
+def _table(rows: Sequence[Row]) -> str:
+    lines = []
+    for names, alike in grouped(rows, lambda job: (job.recipe, job.matmul)).items():
+        ratios = spread(row.ratio for row in alike if row.ratio is not None)
+        shown = (ratios.geometric_mean, ratios.p10, ratios.worst) if ratios else (None, None, None)
+        regrets = [row.regret for row in alike if row.regret is not None]
+        lost = [f"{percentile(regrets, part):.1%}" if regrets else "–" for part in (_HALF, _MOST)]
+        lines.append((*names, str(len(alike)), *(figure(each, ".3f") for each in shown), *lost))
+    return text(columns(lines, header=_HEADER)) if lines else ""
 
 
 def _fit(path: Path, device: Device) -> None:
@@ -189,13 +211,26 @@ def timed(
     if isinstance(plan, Unsupported):
         raise plan
     with memory(job.size):
-        times = race(job, plan, Operands.normal(job, device), device, between, others)
-    row = row_of(job, plan, device, times)
-    if others:
-        regret = times.by_blocks[plan.blocks] / min(times.by_blocks.values()) - 1
-        row = replace(row, regret=round(regret, 4))
-    samples = [Sample(gemm=job, blocks=blocks, us=round(us, 3)) for blocks, us in times.by_blocks.items()]
-    return Timed(row, tuple(samples))
+        times, note, us = _race(job, plan, device, between, others)
+    regret = round(us[plan.blocks] / min(us.values()) - 1, 4) if others else None
+    row = row_of(job, plan, device, times=times, note=note, regret=regret)
+    return Timed(row, tuple(Sample(gemm=job, blocks=blocks, us=round(own, 3)) for blocks, own in us.items()))
+
+
+def _race(
+    job: GemmJob, plan: GemmPlan, device: Device, between: Callable[[float], None], others: Sequence[Blocks]
+) -> tuple[Times, str, dict[Blocks, float]]:
+    """Times of a plan and of torch's ops, why one has none, and microseconds under each of our blocks."""
+    buffers = Buffers.of(job, plan, Operands.normal(job, device), device)
+    peers = Peers(buffers, scaled_ops(*buffers.pairs[0], plan))
+    names = {plan.blocks: Peer.OURS.value} | {blocks: str(place) for place, blocks in enumerate(others)}
+    ours = [buffers.ours(replace(plan, blocks=blocks), name) for blocks, name in names.items()]
+    by_name = times_by_name([[*ours, *peers.contenders]], turns_of(job, device), job.runs, between)
+    return (
+        peers.times(by_name),
+        peers.note,
+        {blocks: by_name[name].median_us for blocks, name in names.items()},
+    )
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from kernels.gemm.simple.blocks import fit
 from kernels.gemm.tuned import Measurement, Tuned, read_table, shape_class, table, table_path
 from kernels.measure.commands import choose_device
 from kernels.measure.exactness import Sampled, bits, is_near, predictable
-from kernels.measure.gemm import Buffers, timed, turns_of
+from kernels.measure.gemm import Buffers, times_by_name, turns_of
 from kernels.measure.jobs import LAYER, SKINNY, STANDARD, Cache, GemmJob
 from kernels.measure.machine import today
 from kernels.measure.operands import Operands
@@ -124,7 +124,7 @@ class TuneJob:
         job = replace(self._job, **how)
         plans = (replace(self.plan, blocks=blocks) for blocks in tries)
         ours = [self._buffers.ours(plan, str(place)) for place, plan in enumerate(plans)]
-        by_name = timed([ours], turns_of(job, self._device), job.runs)
+        by_name = times_by_name([ours], turns_of(job, self._device), job.runs)
         limits = limits_of(self._device)
         for timing in by_name.values():
             if fault := limits.fault(job.flop / timing.median_us / 1e6):

@@ -88,8 +88,8 @@ class SlowGrouping:
 
 @pytest.mark.skipif(ON_GPU, reason="the plan's variant must take a group of 9")
 def test_other_blocks_take_turns_with_the_plan_s_and_their_best_decides_the_regret(monkeypatch):
-    monkeypatch.setattr("kernels.measure.gemm.turns_of", lambda job, device: SlowGrouping)
-    monkeypatch.setattr("kernels.measure.gemm.scaled_ops", lambda a, b, plan: "torch has none")
+    monkeypatch.setattr(random_draw, "turns_of", lambda job, device: SlowGrouping)
+    monkeypatch.setattr(random_draw, "scaled_ops", lambda a, b, plan: "torch has none")
     device = replace(current_device(), l2_bytes=0)
     job = GemmJob(recipe="rowwise", matmul="wgrad", m=40, n=20, k=70, runs=2)
     plan = plan_gemm(job.recipe_data.wgrad, job.mnk, device, job.accumulation)

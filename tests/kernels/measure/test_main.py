@@ -7,7 +7,6 @@ import pytest
 from fp8core.recipes import RECIPES
 from kernels.device import current_device
 from kernels.gemm.numerics import ScaleAt, Summation, numerics_of
-from kernels.measure import commands
 from kernels.measure import gemm as measure
 from kernels.measure.__main__ import main as command
 from kernels.measure.jobs import Cache
@@ -32,11 +31,11 @@ def table_of(capsys) -> list[str]:
 def planned(monkeypatch):
     """Jobs are planned, and then have a made-up row."""
 
-    def row_of(job, *, progress, stopped):
+    def row_of(job, **rest):
         measure._plans(job, current_device())
         return replace(ROW, job=job)
 
-    monkeypatch.setattr(measure, "measure_with_care", row_of)
+    monkeypatch.setattr(measure, "measure", row_of)
 
 
 def test_the_table_has_a_line_for_every_job(planned, capsys):
@@ -66,10 +65,10 @@ def test_every_recorded_gemm_is_measured_again_in_the_way_in_which_it_was(monkey
     for row in (ROW, late, ROW):
         GEMMS.record(row, tmp_path)
     asked = []
-    monkeypatch.setattr(commands, "RECORDS", tmp_path)
-    monkeypatch.setattr(commands, "_run", lambda command, jobs, options: asked.append(jobs) or 0)
+    monkeypatch.setattr(measure, "RECORDS", tmp_path)
+    monkeypatch.setattr(measure, "run_jobs", lambda options, jobs, *rest, **more: asked.extend(jobs) or 0)
     assert main(["--recorded"]) == 0
-    assert asked == [(ROW.job, late.job)]
+    assert asked == [ROW.job, late.job]
 
 
 @pytest.mark.skipif(ON_GPU, reason="its rows are a GPU's")
@@ -90,7 +89,7 @@ def jobs_of(monkeypatch, capsys, *arguments):
         asked.append(job)
         return replace(ROW, job=job)
 
-    monkeypatch.setattr("kernels.measure.gemm.measure_with_care", answered)
+    monkeypatch.setattr("kernels.measure.gemm.measure", answered)
     assert main([*arguments, "--json"]) == 0
     capsys.readouterr()
     return asked
@@ -109,13 +108,13 @@ def test_hot_cold_and_sustained_reach_the_job(monkeypatch, capsys):
 def test_ctrl_c_keeps_what_was_measured(monkeypatch, capsys):
     from kernels.measure import gemm as measuring
 
-    real = measuring.measure_with_care
+    real = measuring.measure
 
     def once(job, **rest):
         if job.matmul == "dgrad":
             raise KeyboardInterrupt
         return real(job, **rest)
 
-    monkeypatch.setattr(measuring, "measure_with_care", once)
+    monkeypatch.setattr(measuring, "measure", once)
     assert main(["--matmul", "all", "--json", *SMALL]) == 130
     assert len(capsys.readouterr().out.splitlines()) == 1

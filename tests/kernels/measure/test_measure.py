@@ -19,7 +19,7 @@ from kernels.device import DeviceKind, Unsupported, choose_backend, current_devi
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.measure.exactness import errors
-from kernels.measure.gemm import measure_with_care
+from kernels.measure.gemm import measure
 from kernels.measure.jobs import Cache, GemmJob, Into
 from kernels.measure.rows import Peer, Provenance, Row
 from kernels.measure.timing import COLD_LAUNCHES
@@ -50,7 +50,8 @@ WGRAD = RECIPES["deepseek_v3"].wgrad
 
 def run(job: GemmJob, said: list | None = None) -> Row:
     said = [] if said is None else said
-    return measure_with_care(job, progress=lambda *step: said.append(step), stopped=lambda: False)
+    how = {"stopped": lambda: False, "gives_first": False}
+    return measure(job, progress=lambda *step: said.append(step), **how)
 
 
 def job(recipe: str = "deepseek_v3", matmul: str = "wgrad", mnk=(70, 50, 200), **fields) -> GemmJob:

@@ -17,7 +17,7 @@ from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.measure import exactness
 from kernels.measure.exactness import Sample, Sampled, predict
-from kernels.measure.gemm import measure_with_care
+from kernels.measure.gemm import measure
 from kernels.measure.jobs import GemmJob
 from kernels.measure.rows import Prediction
 from tests.kernels.cases import GEMMS, ON_GPU
@@ -126,7 +126,7 @@ def test_of_4_bit_codes_the_even_ones_of_32_are_added_first():
 def test_every_predicted_bit_is_the_kernel_s(recipe, matmul, mnk):
     m, n, k = mnk
     job = GemmJob(recipe=recipe.name, matmul=matmul.name, m=m, n=n, k=k, runs=1)
-    prediction = measure_with_care(job, progress=lambda *step: None, stopped=lambda: False).prediction
+    prediction = measure(job, progress=print, stopped=lambda: False, gives_first=False).prediction
     if prediction is None:
         pytest.skip("no model of this GPU")
     assert prediction.first_difference == ""

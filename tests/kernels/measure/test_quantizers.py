@@ -1,21 +1,20 @@
 """Contract: each copy is timed alone and both at once, beside torch's compiled operations."""
 
+from argparse import Namespace
 from dataclasses import replace
 
 import pytest
 import torch
 
 from fp8core import quantize as reference
-from kernels.measure.commands import parser_of, quantizer_jobs
 from kernels.measure.jobs import QuantizerJob, QuantizerKernel
-from kernels.measure.quantizer import operations
+from kernels.measure.quantizer import jobs_of, operations
 from tests.kernels.measure.made_up import QUANTIZER as JOB
 
 
 def asked(recipe, kernel):
-    parser = parser_of("quantizer")
-    options = parser.parse_args(["--recipe", recipe, "--kernel", kernel.value])
-    return [job.matmuls for job in quantizer_jobs(options, parser)]
+    options = Namespace(recipe=recipe, kernel=kernel.value, tensor=None)
+    return [job.matmuls for job in jobs_of(options)]
 
 
 def test_each_copy_is_timed_alone_and_both_at_once():
