@@ -10,23 +10,23 @@ import argparse
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from subprocess import PIPE, Popen
+from tempfile import TemporaryFile
 from typing import NoReturn
 
 from kernels.check.machine import Machine
 from kernels.check.render import markdown, parts
-from kernels.check.report import CheckJob, Facts, Report, document
+from kernels.check.report import CheckJob, Report, document
 from kernels.check.run import Ahead, Plan, Watch, given_up, run
 from kernels.check.soak import CASES, soak_jobs, soak_steps
-from kernels.check.steps import Step, check_steps
+from kernels.check.steps import check_steps
 from kernels.compiled import use_compiled
 from kernels.cores import processes_beside_check
 from kernels.device import missing_package
@@ -58,11 +58,12 @@ def main(
     reports: list[Report] = []
     try:
         with ExitStack() as stack:
-            others = [stack.enter_context(_Other(options, number)) for number in range(1, options.processes)]
-            early = stack.enter_context(early_pool(_processes(options)) or nullcontext())
-            _run(options, machine or Machine(), plan, reports, early)
-            for other in others:
-                for report in other.reports(go_on=reports[-1].finished):
+            others = [stack.enter_context(_other(options, number)) for number in range(1, options.processes)]
+            processes = processes_beside_check() // options.processes
+            early = stack.enter_context(early_pool(processes) or nullcontext())
+            _run(options, machine or Machine(), plan, reports, partial(Ahead, processes=processes), early)
+            for reports_of_other in others:
+                for report in reports_of_other(go_on=reports[-1].finished):
                     _add(options, reports, report)
     except KeyboardInterrupt:
         print("kernels.check: stopped before the machine was read", file=sys.stderr)
@@ -76,41 +77,32 @@ def main(
     return _end(options, reports)
 
 
-class _Other:
-    """Another process that soaks the same GPUs, with seeds of its own. It is killed on leaving the
-    context.
-    """
+@contextmanager
+def _other(options: argparse.Namespace, number: int) -> Iterator[Callable[..., Iterator[Report]]]:
+    """Another process that soaks the same GPUs, with seeds of its own: a function that gives its reports."""
+    seed = (options.seed + number * _SEEDS_A_PROCESS) % (MAX_SEED + 1)
+    own = {"soak": options.soak, "seed": seed, "minutes": options.minutes, "device": options.device}
+    command = [sys.executable, "-m", "kernels.check", "--json"]
+    command += [f"--{name}={value}" for name, value in own.items() if value is not None]
+    with TemporaryFile("w+") as said, Popen(command, cwd=TOP, stdout=PIPE, stderr=said, text=True) as other:
 
-    def __init__(self, options: argparse.Namespace, number: int) -> None:
-        self._folder = TemporaryDirectory()
-        self._path, self._errors = (Path(self._folder.name) / name for name in ("report.json", "errors"))
-        seed = (options.seed + number * _SEEDS_A_PROCESS) % (MAX_SEED + 1)
-        arguments = ["--soak", str(options.soak), "--seed", str(seed), "--json", str(self._path)]
-        arguments += [] if options.minutes is None else ["--minutes", str(options.minutes)]
-        arguments += [] if options.device is None else ["--device", str(options.device)]
-        self._title = f"the soak of seed {seed:,} in another process"
-        command = [sys.executable, "-m", "kernels.check", *arguments]
-        with self._errors.open("w") as errors:
-            self._process = subprocess.Popen(command, cwd=TOP, stdout=subprocess.DEVNULL, stderr=errors)
+        def reports(*, go_on: bool) -> Iterator[Report]:
+            if not go_on:
+                other.send_signal(signal.SIGINT)
+            text, _ = other.communicate()
+            if not text:
+                said.seek(0)
+                last = (said.read().strip().splitlines() or ["it said nothing"])[-1]
+                title = f"the soak of seed {seed:,} in another process"
+                raise RuntimeError(f"{title} ended with code {other.returncode}: {last}")
+            for report in json.loads(text)["reports"]:
+                del report["exit_code"]
+                yield from_data(Report, report)
 
-    def __enter__(self) -> "_Other":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._process.kill()
-        self._process.wait()
-        self._folder.cleanup()
-
-    def reports(self, *, go_on: bool) -> Iterator[Report]:
-        if not go_on:
-            self._process.send_signal(signal.SIGINT)
-        code = self._process.wait()
-        if not self._path.exists():
-            last = (self._errors.read_text().strip().splitlines() or ["it said nothing"])[-1]
-            raise RuntimeError(f"{self._title} ended with code {code}: {last}")
-        for report in json.loads(self._path.read_text(encoding="utf-8"))["reports"]:
-            del report["exit_code"]
-            yield from_data(Report, report)
+        try:
+            yield reports
+        finally:
+            other.kill()
 
 
 def exit_code(reports: Sequence[Report]) -> int:
@@ -132,30 +124,14 @@ def _parser() -> argparse.ArgumentParser:
         epilog=(__doc__ or "").partition("\n\n")[2],
     )
     add = parser.add_argument
+    number = partial(add, type=int, metavar="N")
     add("--quick", action="store_true", help="Fprop only")
-    add("--device", type=int, metavar="N", help="one GPU, counted from 0, instead of all in turn")
-    add(
-        "--soak",
-        type=int,
-        nargs="?",
-        const=CASES,
-        metavar="N",
-        help=f"launch N random GEMMs and quantizers (default {CASES}) thousands of times each, instead",
-    )
-    add("--seed", type=int, default=0, help="draws the cases of --soak (default 0)")
-    add(
-        "--minutes",
-        type=int,
-        metavar="N",
-        help="go on with the cases of the next seed, a report a seed, until N minutes have passed",
-    )
-    add(
-        "--processes",
-        type=int,
-        default=1,
-        metavar="N",
-        help="soak in N processes at once, on seeds of their own",
-    )
+    number("--device", help="one GPU, counted from 0, instead of all in turn")
+    soak = f"launch N random GEMMs and quantizers (default {CASES}) thousands of times each, instead"
+    number("--soak", nargs="?", const=CASES, help=soak)
+    number("--seed", default=0, help="draws the cases of --soak (default 0)")
+    number("--minutes", help="soak the next seed, a report a seed, until N minutes have passed")
+    number("--processes", default=1, help="soak in N processes at once, on seeds of their own")
     for name, what in (("--json", "JSON (Report in kernels/check/report.py)"), ("--markdown", "Markdown")):
         add(
             name,
@@ -187,10 +163,6 @@ def _check(options: argparse.Namespace) -> None:
                 raise ValueError(f"{name} is a folder: name a file for the report")
 
 
-def _processes(options: argparse.Namespace) -> int:
-    return processes_beside_check() // options.processes
-
-
 def early_pool(processes: int) -> Precompile | None:
     """Processes that import torch while this one does; none without a GPU, and none where kernels are
     compiled.
@@ -202,26 +174,33 @@ def early_pool(processes: int) -> Precompile | None:
 
 
 def _run(
-    options: argparse.Namespace, machine: Machine, plan: Plan, reports: list[Report], early: Precompile | None
+    options: argparse.Namespace,
+    machine: Machine,
+    plan: Plan,
+    reports: list[Report],
+    helped: Callable[..., Ahead],
+    early: Precompile | None,
 ) -> None:
+    def give_up(report: Report, after_s: float) -> None:
+        _add(options, reports, given_up(report, after_s))
+        code = _end(options, reports)
+        sys.stdout.flush()
+        os._exit(code)
+
     devices = range(max(1, machine.gpus())) if options.device is None else (options.device,)
     for device in devices:
         job = CheckJob(quick=options.quick, device=device)
         until = time.monotonic() + 60 * (options.minutes or 0)
         for seed in count(options.seed):
-
-            def soak(job: CheckJob, facts: Facts, uuid: str, seed: int = seed) -> tuple[Step, ...]:
-                return soak_steps(facts, seed, options.soak)
-
-            steps = plan if options.soak is None else soak
-            helped, early = partial(Ahead, processes=_processes(options), early=early), None
-            with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports) as watch:
+            steps = plan if options.soak is None else partial(soak_steps, seed=seed, count=options.soak)
+            with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, Watch(give_up) as watch:
 
                 def tell(at: float, note: str, so_far: Report, bar: Bar = bar, watch: Watch = watch) -> None:
                     watch.hear(so_far)
                     bar.draw(at, note)
 
-                report = run(job, machine, plan=steps, progress=tell, helped=helped)
+                own, early = partial(helped, early=early), None
+                report = run(job, machine, plan=steps, progress=tell, helped=own)
             _add(options, reports, report)
             if not report.finished:
                 return
@@ -233,16 +212,6 @@ def _add(options: argparse.Namespace, reports: list[Report], report: Report) -> 
     reports.append(report)
     if _STDOUT not in (options.json, options.markdown):
         show(*parts(report))
-
-
-def _watch(options: argparse.Namespace, reports: list[Report]) -> Watch:
-    def give_up(report: Report, after_s: float) -> None:
-        _add(options, reports, given_up(report, after_s))
-        code = _end(options, reports)
-        sys.stdout.flush()
-        os._exit(code)
-
-    return Watch(give_up)
 
 
 def _end(options: argparse.Namespace, reports: Sequence[Report]) -> int:

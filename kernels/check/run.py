@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -293,21 +293,20 @@ def measure(
     return report
 
 
-def cut_short(report: Report) -> Report:
-    lines = tuple(replace(line, detail=STOPPED) if line.detail == WAITING else line for line in report.lines)
+def cut_short(report: Report, detail: str = STOPPED) -> Report:
+    """The final report of a check that ended early, with this detail in lines that it did not reach."""
+    lines = tuple(replace(line, detail=detail) if line.detail == WAITING else line for line in report.lines)
     return replace(report, lines=lines, finished=False)
 
 
 def given_up(report: Report, after_s: float) -> Report:
     """The final report of a check that stands still: the line at hand has failed."""
+    detail = f"The GPU gave no answer for {after_s:g} s: a kernel waits for ever, or the driver does."
     lines = list(report.lines)
-    waiting = [number for number, line in enumerate(lines) if line.detail == WAITING]
-    for number in waiting:
-        lines[number] = replace(lines[number], detail="The GPU no longer answers.")
-    for number in waiting[:1]:
-        detail = f"The GPU gave no answer for {after_s:g} s: a kernel waits for ever, or the driver does."
+    for number in [number for number, line in enumerate(lines) if line.detail == WAITING][:1]:
         lines[number] = replace(lines[number], verdict=Verdict.FAIL, detail=detail)
-    return replace(report, lines=tuple(lines), finished=True)
+    rest = cut_short(replace(report, lines=tuple(lines)), "The GPU no longer answers.")
+    return replace(rest, finished=True)
 
 
 def _sentence(text: str) -> str:
@@ -315,35 +314,21 @@ def _sentence(text: str) -> str:
     return f"{ended[:1].upper()}{ended[1:]}"
 
 
-class Watch:
-    """Call `give_up(the last report heard, longest_s)`, once, after `longest_s` without news.
+class Watch(AbstractContextManager["Watch"]):
+    """Call `give_up(the last report heard, longest_s)` after `longest_s` without news.
 
     A kernel that waits for ever holds the process, deaf to Ctrl-C: a thread makes the call.
     """
 
     def __init__(self, give_up: Callable[[Report, float], None], longest_s: float = LONGEST_S) -> None:
         self._give_up, self._longest_s = give_up, longest_s
-        self._heard = threading.Event()
-        self._ended = False
-        self._last: Report | None = None
-        self._thread = threading.Thread(target=self._wait, name="check-watch", daemon=True)
-
-    def __enter__(self) -> "Watch":
-        return self
+        self._timer = threading.Timer(longest_s, give_up)
 
     def __exit__(self, *error: object) -> None:
-        self._ended = True
-        self._heard.set()
+        self._timer.cancel()
 
     def hear(self, report: Report) -> None:
-        self._last = report
-        self._heard.set()
-        if not self._thread.is_alive() and not self._ended:
-            self._thread.start()
-
-    def _wait(self) -> None:
-        while not self._ended:
-            self._heard.clear()
-            if not self._heard.wait(self._longest_s) and not self._ended and self._last is not None:
-                self._give_up(self._last, self._longest_s)
-                return
+        self._timer.cancel()
+        self._timer = threading.Timer(self._longest_s, self._give_up, (report, self._longest_s))
+        self._timer.daemon = True
+        self._timer.start()

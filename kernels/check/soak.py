@@ -15,7 +15,7 @@ import numpy as np
 
 from fp8core.linear import MATMULS, LayerShape, LayerTensor
 from fp8core.recipes import RECIPES
-from kernels.check.report import Facts, Figure, Group, Line, Verdict
+from kernels.check.report import CheckJob, Facts, Figure, Group, Line, Verdict
 from kernels.check.steps import SPEED_BYTES, Call, DistinctGemm, Step, distinct_gemms
 from kernels.device import Device, DeviceKind, Unsupported
 from kernels.gemm.blocks import FEW, Blocks, Variant
@@ -68,7 +68,8 @@ def soak_jobs(seed: int, count: int, *, small: bool = False) -> tuple[GemmJob | 
     return tuple(sorted(jobs, key=_sort_key))
 
 
-def soak_steps(facts: Facts, seed: int, count: int) -> tuple[Step, ...]:
+def soak_steps(job: CheckJob, facts: Facts, uuid: str, *, seed: int, count: int) -> tuple[Step, ...]:
+    """A plan of a check: a step a job, those of two equal jobs once."""
     jobs = dict.fromkeys(soak_jobs(seed, count, small=facts.interpreted))
     return tuple(_step(number, job, str(facts.gpu)) for number, job in enumerate(jobs, 1))
 

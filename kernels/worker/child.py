@@ -60,25 +60,20 @@ class Engine:
 
     - measure: gets the partial result of a job that gave way as `so_far`. It raises CannotRun, ValueError or
       MemoryError for an impossible job, StoppedEarly for a stopped one. Anything else ends the worker.
-    - expect: runs in a thread beside a job, for one that will probably come next.
+    - expect: runs in a thread beside a job, for those that will probably come next.
     - warm_up: takes `stopped`; True once it has done all.
     """
 
     device: str
     measure: Callable[..., Result]
     gpu: Device | None = None
-    expect: Callable[[Job], None] = lambda job: None
+    expect: Callable[[tuple[Job, ...]], None] = lambda coming: None
     warm_up: Callable[[Callable[[], bool]], bool] = lambda stopped: True
 
 
 def main(load: Callable[[], Engine], idle_s: float = IDLE_S) -> None:
     stream = claim_stdout()
-
-    def say(message: Message) -> None:
-        stream.write(encode(message))
-        stream.flush()
-
-    serve(load, sys.stdin, say, idle_s)
+    serve(load, sys.stdin, lambda message: print(encode(message), end="", file=stream, flush=True), idle_s)
 
 
 def claim_stdout() -> TextIO:
@@ -88,7 +83,7 @@ def claim_stdout() -> TextIO:
     return stream
 
 
-def serve(load: Callable[[], Engine], lines: Iterable[str], say: Say, idle_s: float) -> None:
+def serve(load: Callable[[], Engine], lines: Iterable[str], say: Say, idle_s: float = IDLE_S) -> None:
     inbox: SimpleQueue[Do | WarmUp] = SimpleQueue()
     stops: set[int] = set()
     threading.Thread(target=_listen, args=(lines, inbox, stops), daemon=True).start()
@@ -104,7 +99,7 @@ def serve(load: Callable[[], Engine], lines: Iterable[str], say: Say, idle_s: fl
         match message:
             case Do() as do:
                 say(Began(do.run))
-                threading.Thread(target=_expect, args=(engine, do.coming), daemon=True).start()
+                threading.Thread(target=engine.expect, args=(do.coming,), daemon=True).start()
                 say(_end(engine, do, stops, say))
             case WarmUp():
                 is_cold = True
@@ -118,11 +113,6 @@ def _listen(lines: Iterable[str], inbox: SimpleQueue[Do | WarmUp], stops: set[in
             case Do() | WarmUp() as message:
                 inbox.put(message)
     os._exit(0)
-
-
-def _expect(engine: Engine, coming: tuple[Job, ...]) -> None:
-    for job in coming:
-        engine.expect(job)
 
 
 def _end(engine: Engine, do: Do, stops: set[int], say: Say) -> Message:
@@ -179,9 +169,10 @@ def load() -> Engine:
                 "not change that. Run a sanity check: it says what is broken and what to install."
             ) from error
 
-    def expect(job: Job) -> None:
-        if isinstance(job, GemmJob):
-            import_module("kernels.measure.operands").Operands.expect(job, device)
+    def expect(coming: tuple[Job, ...]) -> None:
+        for job in coming:
+            if isinstance(job, GemmJob):
+                import_module("kernels.measure.operands").Operands.expect(job, device)
 
     def warm_up(stopped: Callable[[], bool]) -> bool:
         try:

@@ -89,9 +89,7 @@ def test_a_first_product_that_is_wrong_fails(monkeypatch):
 
 
 def test_several_processes_soak_at_once_and_a_lost_one_is_a_failure(monkeypatch, capsys):
-    monkeypatch.setattr(
-        "kernels.check.__main__.soak_steps", lambda facts, seed, count: (step(f"seed {seed}"),)
-    )
+    monkeypatch.setattr("kernels.check.__main__.soak_steps", lambda *_, seed, count: (step(f"seed {seed}"),))
     main(["--soak", "1", "--processes", "2", "--json"], machine=StandIn())
     own, other = json.loads(capsys.readouterr().out)["reports"]
     assert own["lines"][-1]["name"] == "seed 0"
@@ -104,7 +102,7 @@ def test_several_processes_soak_at_once_and_a_lost_one_is_a_failure(monkeypatch,
 
 def test_the_command_soaks_as_many_cases_as_it_is_told(monkeypatch, capsys):
     monkeypatch.setattr(
-        "kernels.check.__main__.soak_steps", lambda facts, seed, count: (step(f"{count} of {seed}"),)
+        "kernels.check.__main__.soak_steps", lambda *_, seed, count: (step(f"{count} of {seed}"),)
     )
     assert main(["--soak", "--seed", "3"], machine=StandIn()) == 0
     assert f"{CASES} of 3" in capsys.readouterr().out

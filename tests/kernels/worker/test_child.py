@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from functools import partial
+from inspect import signature
 from queue import SimpleQueue
 from subprocess import CalledProcessError
 from types import SimpleNamespace
@@ -132,6 +133,7 @@ def test_a_job_comes_before_the_warm_up():
     lines, said, warmed = SimpleQueue(), SimpleQueue(), []
     engine = Engine("a stand-in", lambda job, **_: row(job), warm_up=lambda stopped: not warmed.append(1))
     arguments = (lambda: engine, iter(lines.get, None), said.put, PATIENCE_S)
+    signature(serve).bind(*arguments[:3])  # as a far worker calls it
     threading.Thread(target=serve, args=arguments, daemon=True).start()
     lines.put(encode(WarmUp()))
     assert isinstance(said.get(timeout=PATIENCE_S), Ready)
