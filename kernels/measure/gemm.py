@@ -350,7 +350,9 @@ class Work:
         cls, job: GemmJob, progress: Callable[..., None], stopped: Stopped, *, simple_first: bool = False
     ) -> "Work":
         device = current_device()
-        plan, simple = _plans(job, device)
+        plan = plan_of(job, device)
+        simple = plan_simple(job.spec, job.mnk, device, job.accumulation)
+        simple = None if isinstance(simple, Unsupported) or simple == plan else simple
         if simple_first and simple is not None:
             plan, simple = replace(simple, why=SIMPLE_FIRST), None
         progress(0.0, "drawing A and B")
@@ -420,12 +422,12 @@ def first_answer(work: Work) -> Row:
     return row_of(job, plan, device, times=times, note=note, **more)
 
 
-def _plans(job: GemmJob, device: Device) -> tuple[GemmPlan, GemmPlan | None]:
-    to_plan = (job.spec, job.mnk, device, job.accumulation)
-    plan, simple = plan_gemm(*to_plan), plan_simple(*to_plan)
+def plan_of(job: GemmJob, device: Device) -> GemmPlan:
+    """Raises Unsupported where the plan refuses."""
+    plan = plan_gemm(job.spec, job.mnk, device, job.accumulation)
     if isinstance(plan, Unsupported):
         raise plan
-    return plan, None if isinstance(simple, Unsupported) or simple == plan else simple
+    return plan
 
 
 def _product(job: GemmJob, plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> torch.Tensor:

@@ -9,10 +9,10 @@ from enum import Enum
 from math import prod
 from typing import Any
 
+from fp8core.costs import code_bytes, scale_bytes
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, LayerShape, LayerTensor, Matmul
-from fp8core.packing import packed_bytes
 from fp8core.recipes import RECIPES, MatmulSpec, Operand, Recipe
 from fp8core.recipes.text import OWN_NAME, own_recipe
 from kernels.environment import positive
@@ -153,9 +153,6 @@ def shape_text(shape: MNK | LayerShape) -> str:
     return f"{shape[0]}³" if len(set(shape)) == 1 else " × ".join(map(str, shape))
 
 
-_BF16, _FP32 = FORMATS["bf16"], FORMATS["fp32"]
-
-
 class QuantizerKernel(Enum):
     QUANTIZE = "quantize"
     SWIGLU = "swiglu_quantize"
@@ -217,16 +214,9 @@ class QuantizerJob:
     @property
     def bytes(self) -> int:
         """Least traffic: what goes in read once, codes and scales written once."""
-        total = 0
-        for operand in self.operands:
-            mn, k = operand.stored((self.rows, self.columns))
-            rule = operand.spec.scale_rule
-            total += mn * packed_bytes(k, operand.spec.format.packed_bits)
-            bits = rule.format.bits if rule.format.bits == 8 else _FP32.bits
-            total += prod(operand.grid((self.rows, self.columns)).scale_shape) * bits // 8
-            outer = operand.outer_grid((self.rows, self.columns))
-            total += 0 if outer is None else prod(outer.scale_shape) * _FP32.bytes
-        return round(_READS.get(self.kernel, 1.0) * self.rows * self.columns) * _BF16.bytes + total
+        shape = self.rows, self.columns
+        read = round(_READS.get(self.kernel, 1.0) * prod(shape)) * FORMATS["bf16"].bytes
+        return read + sum(code_bytes(each, shape) + scale_bytes(each, shape) for each in self.operands)
 
     @property
     def title(self) -> str:

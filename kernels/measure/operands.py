@@ -42,7 +42,7 @@ class Operands:
     def of(cls, job: GemmJob, device: Device) -> "Operands":
         # Both at once: numpy draws on one core each, for seconds where they are large.
         with ThreadPoolExecutor(2) as pool:
-            a, b = pool.map(lambda draw: draws(draw), Draw.of(job, device))
+            a, b = pool.map(draws, Draw.of(job, device))
         return cls(job, a, b)
 
     @classmethod
@@ -75,23 +75,19 @@ class Operands:
         """
         recipe, matmul = self.job.recipe_data, self.job.matmul_data
         pair = list(self.as_operands())
-        for number, side in enumerate(Side):
+        for place, (side, x) in enumerate(zip(Side, (self.a, self.b), strict=True)):
             if (operand := recipe.operand(matmul, side)) is not None:
-                seed, history = 2 * self.job.seed + number, self._histories[side]
-                pair[number] = quantized(self.stored(side), operand, seed, history)
+                pair[place] = quantized(x, operand, 2 * self.job.seed + place, self._amaxes[place])
         return pair[0], pair[1]
 
-    def stored(self, side: Side) -> torch.Tensor:
-        return self.a if side is Side.A else self.b
-
     @cached_property
-    def _histories(self) -> dict[Side, torch.Tensor | None]:
-        histories = {}
-        for side in Side:
-            spec, x = self.job.spec.operand(side), self.stored(side)
-            delayed = spec is not None and spec.scale_rule.history and x.numel()
-            histories[side] = x.abs().amax().float().reshape(1) if delayed else None
-        return histories
+    def _amaxes(self) -> tuple[torch.Tensor | None, ...]:
+        """float32[1] of a tensor whose scale is delayed."""
+        pairs = zip(map(self.job.spec.operand, Side), (self.a, self.b), strict=True)
+        return tuple(
+            x.abs().amax().float().reshape(1) if spec and spec.scale_rule.history and x.numel() else None
+            for spec, x in pairs
+        )
 
 
 def normal(shape: tuple[int, int], seed: int, device: str) -> torch.Tensor:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from random import Random
 
@@ -28,13 +28,13 @@ from kernels.gemm.choose import ranked
 from kernels.gemm.cost import rates_of, rates_path
 from kernels.gemm.hopper.blocks import RING_VARIANTS
 from kernels.gemm.launch import gemm
-from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.gemm.plan import GemmPlan
 from kernels.gemm.simple.blocks import built_in
 from kernels.gemm.variants import refusal
 from kernels.measure.commands import check_above_0, choose_device, figure, grouped
 from kernels.measure.exactness import is_near
 from kernels.measure.fit import Sample, add_samples, fit, read_samples, write
-from kernels.measure.gemm import Buffers, Peers, Times, row_of, times_by_name, turns_of
+from kernels.measure.gemm import Buffers, Peers, Times, plan_of, row_of, times_by_name, turns_of
 from kernels.measure.jobs import MAX_SEED, GemmJob
 from kernels.measure.machine import halt_if, memory, require_gpu
 from kernels.measure.operands import Operands
@@ -140,22 +140,22 @@ def _drawn(options: argparse.Namespace, device: Device, until: float) -> tuple[l
     for layer, *kind in product(layers, options.recipe, options.matmul):
         job = GemmJob.of(*kind, layer, seed=options.seed, runs=ROUNDS, turn_ms=TURN_MS)
         new = Chooser(device, options.regret, Random(options.seed))
-        task = choosers.setdefault(tuple(kind), new).task(job)
-        if isinstance(task, Unsupported):
-            print(f"{job.recipe} {job.matmul} {job.mnk}: {task.reason}", file=sys.stderr)
-        else:
-            tasks.append(task)
+        try:
+            tasks.append(choosers.setdefault(tuple(kind), new).task(job))
+        except Unsupported as unsupported:
+            print(f"{job.recipe} {job.matmul} {job.mnk}: {unsupported}", file=sys.stderr)
     draws: list[Timed | None] = []
     stopped = False
-    with Bar("random shapes") as bar, Runs(tasks, device, options.workers) as runs:
+    with Bar("random shapes") as bar, Precompile(options.workers) as compilers:
+        runs = Runs(tasks, device, compilers)
         try:
             for timing in runs.timings(until):
                 draws.append(timing)
                 bar.draw(len(draws) / len(tasks), f"{len(draws)} of {len(tasks)} GEMMs")
         except KeyboardInterrupt:
             stopped = True
-        for fault in runs.faults:
-            print(fault, file=sys.stderr)
+    for fault in runs.faults:
+        print(fault, file=sys.stderr)
     after = "stopped after " if stopped else ""
     print(f"{after}{len(draws)} of {len(tasks)} GEMMs, {runs.kernels} kernels", file=sys.stderr)
     return [each for each in draws if each is not None], stopped
@@ -175,9 +175,7 @@ def measure(
     """
     device = require_gpu()
     draw = so_far or AnyShapeDraw(job=job, rows=())
-    for number, own in enumerate(job.gemms):
-        if number < draw.done:
-            continue
+    for number, own in islice(enumerate(job.gemms), draw.done, None):
         halt_if(stopped)
         progress(number / job.count, f"{number + 1} of {job.count}: {own.size}", draw if draw.done else None)
         rows, left_out = draw.rows, draw.left_out
@@ -207,9 +205,7 @@ def timed(
     With other blocks, the row has the plan's regret. Raises Unsupported where the plan refuses, Impossible
     for a time that the GPU cannot reach, and MemoryError.
     """
-    plan = plan_gemm(job.spec, job.mnk, device, job.accumulation)
-    if isinstance(plan, Unsupported):
-        raise plan
+    plan = plan_of(job, device)
     with memory(job.size):
         times, note, us = _race(job, plan, device, between, others)
     regret = round(us[plan.blocks] / min(us.values()) - 1, 4) if others else None
@@ -226,11 +222,8 @@ def _race(
     names = {plan.blocks: Peer.OURS.value} | {blocks: str(place) for place, blocks in enumerate(others)}
     ours = [buffers.ours(replace(plan, blocks=blocks), name) for blocks, name in names.items()]
     by_name = times_by_name([[*ours, *peers.contenders]], turns_of(job, device), job.runs, between)
-    return (
-        peers.times(by_name),
-        peers.note,
-        {blocks: by_name[name].median_us for blocks, name in names.items()},
-    )
+    us = {blocks: by_name[name].median_us for blocks, name in names.items()}
+    return peers.times(by_name), peers.note, us
 
 
 @dataclass(frozen=True)
@@ -242,7 +235,7 @@ class Task:
 
 @dataclass
 class Chooser:
-    """Chooses blocks to time: the plan's, the model's `count` best, and some of the others.
+    """Chooses blocks to time of a recipe's matmul: the plan's, the model's `count` best, some of the others.
 
     The best begin with that of each variant.
     """
@@ -250,28 +243,26 @@ class Chooser:
     device: Device
     count: int
     dice: Random
-    kernels: dict[Hashable, set[Hashable]] = field(default_factory=dict)
+    kernels: set[Hashable] = field(default_factory=set)
 
-    def task(self, job: GemmJob) -> Task | Unsupported:
-        plan = plan_gemm(job.spec, job.mnk, self.device, job.accumulation)
-        if isinstance(plan, Unsupported):
-            return plan
+    def task(self, job: GemmJob) -> Task:
+        """Raises Unsupported where the plan refuses."""
+        plan = plan_of(job, self.device)
         chosen = {plan.blocks: None}
         if self.count:
             able = [each for each in Variant if not refusal(each, plan.numerics, job.mnk, self.device)]
             best = [blocks for _, blocks in ranked(plan.numerics, job.mnk, self.device, able)]
             first = {(blocks.variant, blocks.split_k > 1): blocks for blocks in reversed(best)}
             best = [*dict.fromkeys([*first.values(), *best])]
-            kernels = self.kernels.setdefault(plan.numerics.kernel_key, set())
             rest = best[self.count :]
             self.dice.shuffle(rest)
             for blocks in (*best[: self.count], *rest):
                 key = kernel_of(plan, blocks, job.mnk)
                 if len(chosen) > self.count + _OTHERS:
                     break
-                if key in kernels or len(kernels) < _MOST_KERNELS:
+                if key in self.kernels or len(self.kernels) < _MOST_KERNELS:
                     chosen[blocks] = None
-                    kernels.add(key)
+                    self.kernels.add(key)
         return Task(job, plan, tuple(chosen))
 
 
@@ -287,31 +278,21 @@ def kernel_of(plan: GemmPlan, blocks: Blocks, mnk: tuple[int, int, int]) -> Hash
 
 
 class Runs:
-    """Times tasks one after another, their kernels compiled ahead in `workers` processes.
+    """Times tasks one after another, their kernels compiled ahead.
 
     faults: why a GEMM, or some blocks for it, have no time.
     """
 
-    def __init__(self, tasks: Sequence[Task], device: Device, workers: int) -> None:
+    def __init__(self, tasks: Sequence[Task], device: Device, compilers: Precompile) -> None:
         self._tasks, self._device = tasks, device
-        self._compilers = Precompile(workers)
         self._compiled: dict[Hashable, Future[str]] = {}
         self.faults: list[str] = []
         for task in tasks:
             for blocks in (*task.blocks, built_in(task.plan.numerics, task.job.mnk, device)):
                 key = kernel_of(task.plan, blocks, task.job.mnk)
                 if key not in self._compiled:
-                    self._compiled[key] = self._compilers.submit(launch_gemm, task.job, blocks, True)
-
-    def __enter__(self) -> "Runs":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._compilers.stop()
-
-    @property
-    def kernels(self) -> int:
-        return len(self._compiled)
+                    self._compiled[key] = compilers.submit(launch_gemm, task.job, blocks, True)
+        self.kernels = len(self._compiled)
 
     def timings(self, until: float) -> Iterator[Timed | None]:
         """The tasks' times, None for a fault; none begins after `until` (time.monotonic)."""

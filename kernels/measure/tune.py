@@ -149,25 +149,21 @@ def _order(plan: GemmPlan) -> int:
     return 0 if order == _BYTE else order
 
 
-def coarse(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> list[Blocks]:
-    few = mnk[0] < FEW // 2  # and chained blocks are 128 rows high
-    variants = (variant for variant in Variant if variant is not Variant.CHAINED or not few)
-    return [
-        *dict.fromkeys(each for variant in variants for each in tries(variant, plan.numerics, mnk, device))
-    ]
-
-
-def again(
-    plan: GemmPlan, mnk: tuple[int, int, int], device: Device, variants: Collection[Variant]
+def coarse(
+    plan: GemmPlan, mnk: tuple[int, int, int], device: Device, variants: Collection[Variant] = ()
 ) -> list[Blocks]:
     """First tries of the named variants (all, if none is), beside the table's blocks of the others."""
-    candidates = coarse(plan, mnk, device)
-    if not variants:
-        return candidates
-    shape = shape_class(mnk, device.sms)
-    tabled = table(device.capability or (0, 0)).get(plan.numerics.family, ())
-    others = (row.blocks for row in tabled if row.shape == shape and row.blocks.variant not in variants)
-    return [blocks for blocks in candidates if blocks.variant in variants] + list(others)
+    few = mnk[0] < FEW // 2  # and chained blocks are 128 rows high
+    able = [each for each in Variant if each is not Variant.CHAINED or not few]
+    new = [each for each in able if not variants or each in variants]
+    first = (each for variant in new for each in tries(variant, plan.numerics, mnk, device))
+    candidates = [*dict.fromkeys(first)]
+    if variants:
+        shape = shape_class(mnk, device.sms)
+        tabled = table(device.capability or (0, 0)).get(plan.numerics.family, ())
+        others = (row.blocks for row in tabled if row.shape == shape)
+        candidates += [blocks for blocks in others if blocks.variant not in variants]
+    return candidates
 
 
 def finer(plan: GemmPlan, mnk: tuple[int, int, int], device: Device, best: Blocks) -> list[Blocks]:
@@ -239,7 +235,7 @@ def search(
 
     splits = predictable(plan, device.capability)  # what a split K should give, nothing else can say
     tell(0.0, "compiling and checking")
-    first = good([blocks for blocks in again(plan, mnk, device, variants) if splits or blocks.split_k == 1])
+    first = good([blocks for blocks in coarse(plan, mnk, device, variants) if splits or blocks.split_k == 1])
     if not first:
         return outcome
     tell(_COMPILED, f"timing {len(first)} candidates")
@@ -286,7 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shapes = {name: SHAPES[name] for name in options.shapes}
     selection = select(jobs(device, shapes), options.families)
     with Precompile(options.workers) as compilers:
-        return Tuner(options, device, compilers).run(selection)
+        return tune(options, device, compilers, selection)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -321,57 +317,48 @@ def select(every: Mapping[str, GemmJob], words: Sequence[str]) -> dict[str, Gemm
     return selection
 
 
-class Tuner:
-    def __init__(self, options: argparse.Namespace, device: Device, compilers: Precompile) -> None:
-        self._options, self._device, self._compilers = options, device, compilers
-        self._table: Path = options.out or table_path(device.capability or (0, 0))
-        self._measurement = measurement_of(device)
+def tune(
+    options: argparse.Namespace, device: Device, compilers: Precompile, jobs: Mapping[str, GemmJob]
+) -> int:
+    """Search the best blocks of each job that the table has not from today; the exit code."""
+    path: Path = options.out or table_path(device.capability or (0, 0))
+    measurement, code = measurement_of(device), _DONE
+    today = {_key(row.family, row.shape) for row in read_table(path) if row.measurement == measurement}
+    todo = {key: job for key, job in jobs.items() if options.again or options.variants or key not in today}
+    try:
+        for number, (key, job) in enumerate(todo.items(), 1):
+            outcome = _searched(f"{number}/{len(todo)} {key}", job, device, compilers, options.variants)
+            code = _WRONG if outcome.wrong else code
+            fields = {
+                "family": simple_plan(job, device).numerics.family,
+                "shape": shape_class(job.mnk, device.sms),
+                "mnk": job.mnk,
+                "measurement": measurement,
+            }
+            times = {blocks: outcome.times[blocks] for blocks in outcome.fastest()}
+            merge_into(path, [Tuned(blocks=b, median_us=round(us, 3), **fields) for b, us in times.items()])
+            for fault in [*outcome.dropped, *outcome.wrong]:
+                print(f"{key}: {fault}", file=sys.stderr)
+            for blocks, us in times.items():
+                print(f"{key}: {us:.1f} µs, {blocks.title}", flush=True)
+    except KeyboardInterrupt:
+        code = _STOPPED
+    print(f"{path}: {len(read_table(path))} plans", file=sys.stderr)
+    return code
 
-    def run(self, jobs: Mapping[str, GemmJob]) -> int:
-        today = [row for row in read_table(self._table) if row.measurement == self._measurement]
-        anew = self._options.again or self._options.variants
-        tuned = set() if anew else {_key(row.family, row.shape) for row in today}
-        todo = {key: job for key, job in jobs.items() if key not in tuned}
-        code = _DONE
-        try:
-            for number, (key, job) in enumerate(todo.items(), 1):
-                outcome = self._search(f"{number}/{len(todo)} {key}", job)
-                code = _WRONG if outcome.wrong else code
-                merge_into(self._table, self._plans(job, outcome))
-                for fault in [*outcome.dropped, *outcome.wrong]:
-                    print(f"{key}: {fault}", file=sys.stderr)
-                for blocks in outcome.fastest():
-                    print(f"{key}: {outcome.times[blocks]:.1f} µs, {blocks.title}", flush=True)
-        except KeyboardInterrupt:
-            code = _STOPPED
-        print(f"{self._table}: {len(read_table(self._table))} plans", file=sys.stderr)
-        return code
 
-    def _search(self, title: str, job: GemmJob) -> Outcome:
-        with Bar(title) as bar:
-            bench = TuneJob(job, self._device)
-            return search(
-                bench.plan,
-                job.mnk,
-                self._device,
-                compile_=lambda tries: self._compilers.faults(
-                    [(launch_gemm, job, blocks) for blocks in tries],
-                    lambda done: bar.draw(0.0, f"compiled {done} of {len(tries)}"),
-                ),
-                bench=bench,
-                tell=bar.draw,
-                variants=self._options.variants,
-            )
+def _searched(
+    title: str, job: GemmJob, device: Device, compilers: Precompile, variants: Collection[Variant]
+) -> Outcome:
+    with Bar(title) as bar:
 
-    def _plans(self, job: GemmJob, outcome: Outcome) -> tuple[Tuned, ...]:
-        fields = {
-            "family": simple_plan(job, self._device).numerics.family,
-            "shape": shape_class(job.mnk, self._device.sms),
-            "mnk": job.mnk,
-            "measurement": self._measurement,
-        }
-        times = {blocks: round(outcome.times[blocks], 3) for blocks in outcome.fastest()}
-        return tuple(Tuned(blocks=blocks, median_us=us, **fields) for blocks, us in times.items())
+        def compile_(tries: Sequence[Blocks]) -> Sequence[str]:
+            codes = [(launch_gemm, job, blocks) for blocks in tries]
+            return compilers.faults(codes, lambda done: bar.draw(0.0, f"compiled {done} of {len(tries)}"))
+
+        bench = TuneJob(job, device)
+        how = {"compile_": compile_, "bench": bench, "tell": bar.draw, "variants": variants}
+        return search(bench.plan, job.mnk, device, **how)
 
 
 def measurement_of(device: Device) -> Measurement:

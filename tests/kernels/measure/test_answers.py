@@ -7,10 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from fp8core.linear import MATMULS
-from fp8core.recipes import RECIPES
 from kernels.device import HOPPER, DeviceKind
-from kernels.gemm.plan import plan_gemm, plan_simple
+from kernels.gemm.plan import plan_simple
 from kernels.measure import gemm as answers
 from kernels.measure.jobs import GemmJob, StoppedEarly
 from kernels.measure.rows import SIMPLE_FIRST, Peer
@@ -63,17 +61,15 @@ def test_a_job_whose_simple_kernel_answers_first_stops_there():
     assert said[-1][2] is FIRST
 
 
-@pytest.mark.parametrize("is_simple", [False, True])
-def test_the_simple_kernel_answers_first_where_another_is_planned(monkeypatch, is_simple):
-    spec, mnk = RECIPES["rowwise"].spec(MATMULS["fprop"]), (JOB.m, JOB.n, JOB.k)
-    plans = [plan(spec, mnk, HOPPER, JOB.accumulation) for plan in (plan_gemm, plan_simple)]
-    monkeypatch.setattr(answers, "_plans", lambda *given: (plans[1], None) if is_simple else tuple(plans))
-    monkeypatch.setattr(answers, "_product", lambda *given: None)
+@pytest.mark.parametrize(("side", "is_simple"), [(2048, False), (50, True)])
+def test_the_simple_kernel_answers_first_where_another_is_planned(monkeypatch, side, is_simple):
+    job = replace(JOB, m=side, n=side, k=side)
     drawn = SimpleNamespace(quantized=lambda: (None, None))
+    monkeypatch.setattr(answers, "_product", lambda *given: None)
     monkeypatch.setattr(answers, "Operands", SimpleNamespace(of=lambda *given: drawn))
     monkeypatch.setattr(answers, "current_device", lambda: HOPPER)
-    work = answers.Work.of(JOB, lambda *news: None, lambda: False, simple_first=True)
-    assert work.plan.blocks == plans[1].blocks
+    work = answers.Work.of(job, lambda *news: None, lambda: False, simple_first=True)
+    assert work.plan.blocks == plan_simple(job.spec, job.mnk, HOPPER, job.accumulation).blocks
     assert (work.plan.why == SIMPLE_FIRST) is not is_simple
 
 

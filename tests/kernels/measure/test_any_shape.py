@@ -111,16 +111,10 @@ def test_blocks_that_fail_or_give_another_product_are_not_timed(monkeypatch):
     asked = []
 
     class Pool:
-        def __init__(self, workers):
-            pass
-
         def submit(self, call, job, blocks, may_spill):
             future = Future()
             future.set_result("no" if blocks == failing else "")
             return future
-
-        def stop(self):
-            pass
 
     def product(a, b, plan):
         return gemm(a, b, plan) * (2 if plan.blocks == wrong else 1)
@@ -129,15 +123,14 @@ def test_blocks_that_fail_or_give_another_product_are_not_timed(monkeypatch):
         asked.append(others)
         return Timed(ROW, ())
 
-    monkeypatch.setattr(random_draw, "Precompile", Pool)
     monkeypatch.setattr(random_draw, "gemm", product)
     monkeypatch.setattr(random_draw, "timed", noted)
     tasks = [
         Task(job, plan, (plan.blocks, good, failing, wrong)),
         Task(job, replace(plan, blocks=failing), (failing, good)),
     ]
-    with Runs(tasks, device, 1) as runs:
-        found = [each and each.row for each in runs.timings(inf)]
+    runs = Runs(tasks, device, Pool())
+    found = [each and each.row for each in runs.timings(inf)]
     assert (found, asked) == ([ROW, None], [[good]])
     assert [fault.split(": ", 1)[1] for fault in runs.faults] == [
         f"{failing.title}: no",

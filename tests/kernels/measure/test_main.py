@@ -32,7 +32,7 @@ def planned(monkeypatch):
     """Jobs are planned, and then have a made-up row."""
 
     def row_of(job, **rest):
-        measure._plans(job, current_device())
+        measure.plan_of(job, current_device())
         return replace(ROW, job=job)
 
     monkeypatch.setattr(measure, "measure", row_of)

@@ -28,12 +28,6 @@ class MadeUp:
     def __init__(self, tasks, device, *rest):
         self.tasks, self.device = tasks, device
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *raised):
-        return None
-
     def timings(self, until):
         for task in self.tasks:
             variants = {blocks.variant for blocks in task.blocks}

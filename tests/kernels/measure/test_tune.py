@@ -13,7 +13,7 @@ from kernels.gemm.blocks import Blocks
 from kernels.gemm.tuned import read_table
 from kernels.measure import tune
 from kernels.measure.jobs import Cache, GemmJob
-from kernels.measure.tune import SHAPES, Outcome, TuneJob, Tuner, coarse, jobs, simple_plan
+from kernels.measure.tune import SHAPES, Outcome, TuneJob, coarse, jobs, simple_plan
 from kernels.precompile import launch_gemm
 from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, SPLIT
 from tests.sweeps import some_values
@@ -21,47 +21,45 @@ from tests.sweeps import some_values
 
 @pytest.fixture
 def tuner(tmp_path, monkeypatch):
-    """(a tuner of three GEMMs, them, the table's path); the search gives one plan and stops where told."""
-    path = tmp_path / "sm_90.json"
+    """(a tuner of three GEMMs, the table's path, titles searched); the search gives one plan and stops where
+    it is to.
+    """
+    path, searched = tmp_path / "sm_90.json", []
     wanted = dict(list(jobs(HOPPER, {"64-tokens": SHAPES["64-tokens"]}).items())[:3])
     monkeypatch.setattr(tune, "measurement_of", lambda device: MEASUREMENT)
-    searched = []
 
-    def make(again=False, stop_at="", wrong=()):
-        options = argparse.Namespace(out=path, again=again, variants=[])
-        made = Tuner(options, HOPPER, compilers=None)
-
-        def find(title, job):
+    def run(again=False, stop_at="", wrong=()):
+        def find(title, *rest):
             if stop_at and title.startswith(stop_at):
                 raise KeyboardInterrupt
             searched.append(title)
             times = {SPLIT: 9.0, FAST: 8.0}
             return Outcome(times=times, cold=times, wrong=list(wrong))
 
-        monkeypatch.setattr(made, "_search", find)
-        return made
+        monkeypatch.setattr(tune, "_searched", find)
+        return tune.tune(argparse.Namespace(out=path, again=again, variants=[]), HOPPER, None, wanted)
 
-    return make, wanted, path, searched
+    return run, path, searched
 
 
 def test_a_stopped_tuner_goes_on_where_it_stopped(tuner, capsys):
-    make, wanted, path, searched = tuner
-    assert make(stop_at="2/3").run(wanted) == 130
+    run, path, searched = tuner
+    assert run(stop_at="2/3") == 130
     assert len(searched) == 1
     assert {plan.blocks for plan in read_table(path)} == {SPLIT, FAST}
-    assert make().run(wanted) == 0
+    assert run() == 0
     assert len(searched) == 3
     assert len(read_table(path)) == 6
-    assert make().run(wanted) == 0
+    assert run() == 0
     assert len(searched) == 3, "all were tuned today"
-    assert make(again=True).run(wanted) == 0
+    assert run(again=True) == 0
     assert len(searched) == 6
     assert "8.0 µs, warp-specialized schedule" in capsys.readouterr().out
 
 
 def test_wrong_bits_have_their_exit_code(tuner, capsys):
-    make, wanted, _, _ = tuner
-    assert make(wrong=["D[0, 0] is wrong"]).run(wanted) == 1
+    run, _, _ = tuner
+    assert run(wrong=["D[0, 0] is wrong"]) == 1
     assert capsys.readouterr().err.count("D[0, 0] is wrong") == 3
 
 
