@@ -8,9 +8,7 @@ text.py        bytes to learn from
 model.py       the decoder
 step.py        Trainer: one step, captured as a CUDA graph
 
-run.py         a whole run, also as a worker's job
+run.py         a whole run, as a worker's job and as one of python -m kernels.train
 statistics.py  statistics of each layer's tensors, and crops of them
-
-session.py     the runs of python -m kernels.train
 speed.py       times of a step, beside those of a plain loop
 """

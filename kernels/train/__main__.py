@@ -10,26 +10,23 @@ the table.
 
 import argparse
 import json
-import statistics
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import fmean, median, stdev
 
-from kernels.device import choose_backend, current_device
+from kernels.device import choose_backend
+from kernels.files import check_folder
 from kernels.layer.plan import LAYER_RECIPES
 from kernels.paths import TENSORS, TRAIN
 from kernels.text_table import columns, text
 from kernels.train.job import BF16, MOST_STEPS, ON_CPU, SIZES, TrainJob
-from kernels.train.row import SPEEDS, TrainRow
+from kernels.train.row import RUNS, SPEEDS, Speed, TrainRow
 from kernels.train.variants import VARIANTS
 from kernels.typed import check_whole, to_data
-
-if TYPE_CHECKING:
-    from kernels.train.step import Place
 
 ALL, PUBLISHED = "all", "published"
 _MINUTES = 2.0
@@ -39,23 +36,18 @@ _NAMES = (BF16, *LAYER_RECIPES, *VARIANTS)
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     start = time.monotonic()
-    rows: list[TrainRow] = []
+    rows: list[TrainRow | Speed] = []
     code = 0
     try:
-        choose_backend()
-        from kernels.train.session import session
-        from kernels.train.step import this_place
-
-        place = this_place()
-        if not place.emulate:
-            current_device()
-        if options.speed:
-            return _speed(options, place)
-        jobs = tuple(_jobs(options, options.size or (ON_CPU if place.emulate else next(iter(SIZES)))))
-        for row in session(options, place, jobs):
+        for row in _rows(options):
+            if options.record:
+                (SPEEDS if options.speed else RUNS).record(row, options.folder)
             rows.append(row)
-            print(json.dumps(to_data(row)) if options.json else line(row), flush=True)
-            code |= bool(row.failure)
+            if options.json:
+                print(json.dumps(to_data(row)), flush=True)
+            elif isinstance(row, TrainRow):
+                print(line(row), flush=True)
+                code |= bool(row.failure)
     except KeyboardInterrupt:
         code = 130
     except (ValueError, MemoryError) as error:
@@ -64,27 +56,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"kernels.train: the last run was not kept: {error}", file=sys.stderr)
         return 1
-    if not options.json and len(rows) > 1:
+    if options.json:
+        return code
+    if options.speed:
+        print(speed_table(rows), flush=True)
+    elif len(rows) > 1:
         print(table(rows), flush=True)
         print(f"{len(rows)} runs in {time.monotonic() - start:.0f} s", flush=True)
     return code
 
 
-def _speed(options: argparse.Namespace, place: "Place") -> int:
-    from kernels.train.speed import speed_table, speeds
-    from kernels.train.text import installed_text
+def _rows(options: argparse.Namespace) -> Iterator[TrainRow] | Iterator[Speed]:
+    """Raises ValueError for bad options, an unreadable text and an unusable folder."""
+    choose_backend()
+    from kernels.train.run import session
+    from kernels.train.speed import speeds
+    from kernels.train.step import this_place
+    from kernels.train.text import file_text, installed_text
 
-    models = [options.size] if options.size else [name for name in SIZES if name != ON_CPU]
-    speed_rows = []
-    for each in speeds(_names(options.recipe), models, place, installed_text()):
-        speed_rows.append(each)
-        if options.record:
-            SPEEDS.record(each, options.folder)
-        if options.json:
-            print(json.dumps(to_data(each)), flush=True)
-    if not options.json:
-        print(speed_table(speed_rows), flush=True)
-    return 0
+    place = this_place()
+    if options.speed:
+        models = [options.size] if options.size else [name for name in SIZES if name != ON_CPU]
+        return speeds(_names(options.recipe), models, place, installed_text())
+    jobs = tuple(_jobs(options, options.size or (ON_CPU if place.emulate else next(iter(SIZES)))))
+    for folder in (options.record and options.folder, options.tensors):
+        if folder:
+            check_folder(folder)
+    text_ = file_text(options.text) if options.text else installed_text()
+    return session(jobs, place, text_, options.minutes * 60, options.tensors)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -137,6 +136,7 @@ def _names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 _HEADER = ("run", "seeds", "bits a byte", "against bf16", "spread", "ms a step", "kB/s", "quantized GEMMs")
+_SPEEDS = ("model", "recipe", "ms a step", "kB/s", "× compiled bf16 loop", "quantized GEMMs", "GEMM kernels")
 
 
 def line(row: TrainRow) -> str:
@@ -160,29 +160,35 @@ def table(rows: Iterable[TrainRow]) -> str:
 
 
 def _cells(name: str, rows: list[TrainRow], bf16: dict[int, float]) -> tuple[str, ...]:
-    finished = [row for row in rows if row.final is not None]
-    finals = {row.job.seed: row.final for row in finished}
+    finals = [(row.job.seed, row.final) for row in rows if row.final is not None]
     failed = len(rows) - len(finals)
     seeds = f"{len(finals)}" + (f", {failed} unfinished" if failed else "")
-    gemms = str(rows[0].quantized_gemms)
-    if not finals:
-        return (name, seeds, *"–––––", gemms)
-    mean = statistics.fmean(finals.values())
-    bits = statistics.fmean(row.final_bits for row in finished)
-    gap = spread = ms = rate = "–"
-    if ratios := [final / bf16[seed] for seed, final in finals.items() if seed in bf16]:
-        gap = f"{100 * (statistics.fmean(ratios) - 1):+.2f}%"
+    bits = gap = spread = ms = rate = "–"
+    if finals:
+        bits = f"{fmean(row.final_bits for row in rows if row.final is not None):.4f}"
+    if ratios := [final / bf16[seed] for seed, final in finals if seed in bf16]:
+        gap = f"{100 * (fmean(ratios) - 1):+.2f}%"
     if len(finals) > 1:
-        spread = f"{100 * statistics.stdev(finals.values()) / mean:.2f}%"
-    if times := [row.step_ms for row in rows if row.step_ms]:
-        median = statistics.median(times)
-        ms, rate = f"{median:.2f}", f"{rows[0].job.size_data.bytes_per_step / median:.1f}"
-    return (name, seeds, f"{bits:.4f}", gap, spread, ms, rate, gemms)
+        losses = [final for _, final in finals]
+        spread = f"{100 * stdev(losses) / fmean(losses):.2f}%"
+    if finals and (times := [row.step_ms for row in rows if row.step_ms]):
+        ms, rate = f"{median(times):.2f}", f"{rows[0].job.size_data.bytes_per_step / median(times):.1f}"
+    return (name, seeds, bits, gap, spread, ms, rate, str(rows[0].quantized_gemms))
 
 
 def _name(row: TrainRow) -> str:
     switches = [("last block bf16", row.job.last_bf16), ("head too", row.job.head)]
     return ", ".join([row.job.recipe_title, *(word for word, on in switches if on)])
+
+
+def speed_table(rows: Iterable[Speed]) -> str:
+    return text(columns(map(_speed_cells, rows), header=_SPEEDS))
+
+
+def _speed_cells(one: Speed) -> tuple[str, ...]:
+    rate = SIZES[one.model].bytes_per_step / one.step_ms
+    times = f"{one.step_ms:.2f}", f"{rate:.0f}", f"{one.times_compiled:.2f}"
+    return (one.model, one.recipe, *times, str(one.quantized_gemms), str(one.gemm_kernels))
 
 
 if __name__ == "__main__":

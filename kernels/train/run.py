@@ -1,14 +1,16 @@
 """A run from its first step to its last: chunks of steps, held-out losses, statistics, failure.
 
-A run can pause after any chunk: its Course and the trainer's state are all of it.
+`session` has the runs of a command, `measure` is a worker's job. A run can pause after any chunk: its Course
+and the trainer's state are all of it.
 """
 
 import math
 import statistics as of_lists
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,16 +22,17 @@ from kernels.layer.plan import Product
 from kernels.measure.jobs import StoppedEarly
 from kernels.measure.machine import commit, halt_if, memory, today
 from kernels.measure.rows import Provenance
+from kernels.progress import Bar
 from kernels.train.job import BF16, TrainJob
 from kernels.train.model import settle_compiler
 from kernels.train.row import Statistics, TrainRow, rounded
-from kernels.train.statistics import statistics
-from kernels.train.step import CHUNK, Trainer, this_place
-from kernels.train.text import installed_text
+from kernels.train.statistics import save_tensors, statistics
+from kernels.train.step import CHUNK, Place, Trainer, this_place
+from kernels.train.text import Text, installed_text
 
 HELD_OUT_LOOKS = 10
-STATISTICS_AT = (0.1, 1.0)
-"""Shares of the run."""
+STATISTICS_AT, TENSORS_AT = (0.1, 1.0), (0.02, 0.5, 1.0)
+"""Shares of the run. Tensors are saved while the rate rises, in the middle, and at the end."""
 MOST_LOSSES = 200
 _PILOT_STEPS, _PILOT_S = 20, 1.0
 _DIGITS = 6
@@ -53,37 +56,47 @@ class Course:
     failure: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Looks:
-    """Steps after which a run measures; after `others` it only calls `keep`."""
-
-    held_out: frozenset[int]
-    statistics: frozenset[int]
-    others: frozenset[int] = frozenset()
-
-    @classmethod
-    def over(cls, steps: int, *, with_statistics: bool = True, others: Iterable[int] = ()) -> "Looks":
-        held_out = {max(1, round(steps * look / HELD_OUT_LOOKS)) for look in range(1, HELD_OUT_LOOKS + 1)}
-        at = {max(1, round(steps * share)) for share in STATISTICS_AT} if with_statistics else set()
-        return cls(held_out=frozenset(held_out), statistics=frozenset(at), others=frozenset(others))
-
-    def next_after(self, step: int, steps: int) -> int:
-        """The end of the next chunk, at most."""
-        return min((at for at in self.held_out | self.statistics | self.others if at > step), default=steps)
+Look = Callable[[Trainer, Course], None]
+"""A measurement between two steps."""
+Looks = Mapping[int, Sequence[Look]]
+"""The looks after each number of steps."""
 
 
-@dataclass(frozen=True)
-class Pace:
-    """Seconds of a step, and of all held-out losses of a run."""
+def add_held_out(trainer: Trainer, course: Course) -> None:
+    course.held_out_at.append(course.done)
+    course.held_out.append(trainer.held_out_loss())
+    if course.done == course.steps:
+        course.held_out_bf16 = trainer.held_out_loss(plain=True)
 
-    step_s: float
-    looks_s: float
+
+def add_statistics(trainer: Trainer, course: Course) -> None:
+    if trainer.model.quantized():
+        course.statistics.append(statistics(trainer, course.done))
 
 
-def steps_within(paces: Sequence[Pace], seconds: float) -> int:
+def looks_over(steps: int, *, with_statistics: bool = True, tensors: Path | None = None) -> Looks:
+    """The looks of a run; `tensors`: the folder for crops."""
+
+    def save(trainer: Trainer, course: Course) -> None:
+        save_tensors(trainer, course.done, course.steps, tensors)
+
+    ends = [(add_held_out, steps * look / HELD_OUT_LOOKS) for look in range(1, HELD_OUT_LOOKS + 1)]
+    ends += [(add_statistics, steps * share) for share in STATISTICS_AT if with_statistics]
+    ends += [(save, steps * share) for share in TENSORS_AT if tensors]
+    looks: dict[int, list[Look]] = {}
+    for look, step in dict.fromkeys((look, max(1, round(end))) for look, end in ends):
+        looks.setdefault(step, []).append(look)
+    return looks
+
+
+Pace = tuple[float, float]
+"""Seconds of a step, and of all held-out losses of a run."""
+
+
+def steps_within(paces: Iterable[Pace], seconds: float) -> int:
     """Steps of each of several runs that fit into some seconds together; at least HELD_OUT_LOOKS."""
-    steps_s = seconds - sum(pace.looks_s for pace in paces)
-    return max(HELD_OUT_LOOKS, int(steps_s / sum(pace.step_s for pace in paces)))
+    step_s, looks_s = map(sum, zip(*paces, strict=True))
+    return max(HELD_OUT_LOOKS, int((seconds - looks_s) / step_s))
 
 
 def pilot(trainer: Trainer) -> Pace:
@@ -97,13 +110,53 @@ def pilot(trainer: Trainer) -> Pace:
     look_s = seconds_of(trainer.held_out_loss)
     trainer.restore(before)
     # One more: the last held-out loss is also computed in bf16.
-    return Pace(step_s, (HELD_OUT_LOOKS + 1) * look_s)
+    return step_s, (HELD_OUT_LOOKS + 1) * look_s
 
 
 def seconds_of(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
+
+
+def session(
+    jobs: Sequence[TrainJob], place: Place, text: Text, seconds: float, tensors: Path | None
+) -> Iterator[TrainRow]:
+    """Rows of all jobs; a pilot finds their steps. `tensors`: the folder for crops of the first one's."""
+    if not all(job.steps for job in jobs):
+        jobs = _with_steps(jobs, place, text, seconds)
+    trainer: Trainer | None = None
+    kinds: set[TrainJob] = set()
+    for number, job in enumerate(jobs):
+        if trainer is None or replace(trainer.job, seed=job.seed) != job:
+            trainer = None  # its memory goes before the next one's is asked for
+            trainer = place.trainer(job, text)
+        else:
+            trainer.job = job
+            trainer.restart(job.seed)
+        kind = replace(job, seed=0)
+        looks = looks_over(job.steps, with_statistics=kind not in kinds, tensors=None if number else tensors)
+        kinds.add(kind)
+        with Bar(f"{number + 1}/{len(jobs)} {job.title}") as bar:
+            row = run(
+                trainer,
+                Course(steps=job.steps),
+                looks,
+                progress=lambda fraction, note, row, bar=bar: bar.draw(fraction, note),
+                stopped=lambda: False,
+            )
+        yield row
+
+
+def _with_steps(jobs: Sequence[TrainJob], place: Place, text: Text, seconds: float) -> list[TrainJob]:
+    """The jobs with their steps, by a pilot."""
+    paces = dict.fromkeys(replace(job, seed=0) for job in jobs)
+    with Bar("pilot") as bar:
+        for number, kind in enumerate(paces):
+            bar.draw(number / len(paces), kind.recipe_title)
+            paces[kind] = pilot(place.trainer(kind, text))
+    steps = steps_within((paces[replace(job, seed=0)] for job in jobs), seconds)
+    return [job if job.steps else replace(job, steps=steps) for job in jobs]
 
 
 def run(
@@ -113,12 +166,8 @@ def run(
     *,
     progress: Progress,
     stopped: Callable[[], bool],
-    keep: Callable[[], None] = lambda: None,
 ) -> TrainRow:
-    """Take the steps that a course lacks, and return its row, a partial one once `stopped()` is true.
-
-    `keep` is called after each chunk of steps, with the trainer in the state after it.
-    """
+    """Take the steps that a course lacks, and return its row, a partial one once `stopped()` is true."""
 
     def tell() -> None:
         progress(course.done / course.steps, _note(course), row_of(trainer, course))
@@ -133,13 +182,12 @@ def run(
     progress(course.done / course.steps, "making a step ready", None)
     trainer.get_ready()
     while course.done < course.steps and not course.failure and not stopped():
-        until = looks.next_after(course.done, course.steps)
+        until = min(step for step in (*looks, course.steps) if step > course.done)
         _chunk(trainer, course, min(CHUNK, until - course.done))
-        is_due = course.done in looks.held_out | looks.statistics | {course.steps}
-        if is_due and not course.failure:
+        if course.done in looks and not course.failure:
             tell()  # the first measurement compiles code, and the curve does not wait for it
-            _look(trainer, course, looks)
-        keep()
+            for look in looks[course.done]:
+                look(trainer, course)
         tell()
     return row_of(trainer, course)
 
@@ -158,17 +206,6 @@ def _chunk(trainer: Trainer, course: Course, count: int) -> None:
         if good:
             trainer.run(course.done - good, good, course.steps)
         course.failure = failed_tensor(trainer, course.done, losses[good], norms[good])
-
-
-def _look(trainer: Trainer, course: Course, looks: Looks) -> None:
-    done, last = course.done, course.done == course.steps
-    if done in looks.held_out or last:
-        course.held_out_at.append(done)
-        course.held_out.append(trainer.held_out_loss())
-    if last:
-        course.held_out_bf16 = trainer.held_out_loss(plain=True)
-    if done in looks.statistics and trainer.model.quantized():
-        course.statistics.append(statistics(trainer, done))
 
 
 def _note(course: Course) -> str:
@@ -282,7 +319,7 @@ def measure(
             if not job.steps:
                 progress(0.0, "timing a few steps")
             course = Course(steps=job.steps or steps_within([pilot(trainer)], job.seconds))
-        row = run(trainer, course, Looks.over(course.steps), progress=progress, stopped=stopped)
+        row = run(trainer, course, looks_over(course.steps), progress=progress, stopped=stopped)
         if not row.finished and not row.failure:
             _paused[job] = course, trainer.state()
             raise StoppedEarly

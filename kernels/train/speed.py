@@ -13,7 +13,6 @@ from torch.profiler import ProfilerActivity, profile
 from kernels.device import Unsupported
 from kernels.measure.machine import commit, today
 from kernels.precompile import keep_compiled_code
-from kernels.text_table import columns, text
 from kernels.train.job import HEAD_DIM, SIZES, VOCABULARY, Size, TrainJob
 from kernels.train.model import rotated
 from kernels.train.row import Speed
@@ -22,7 +21,6 @@ from kernels.train.step import BETAS, CHUNK, CLIP, DECAY, Place, Trainer
 from kernels.train.text import Text
 
 _ROUNDS = 3
-_HEADER = ("model", "recipe", "ms a step", "kB/s", "× compiled bf16 loop", "quantized GEMMs", "GEMM kernels")
 
 
 def speeds(names: Iterable[str], models: Iterable[str], place: Place, text_: Text) -> Iterator[Speed]:
@@ -51,16 +49,6 @@ def speeds(names: Iterable[str], models: Iterable[str], place: Place, text_: Tex
                 date=today(),
                 commit=commit(),
             )
-
-
-def speed_table(rows: Iterable[Speed]) -> str:
-    return text(columns(map(_cells, rows), header=_HEADER))
-
-
-def _cells(one: Speed) -> tuple[str, ...]:
-    rate = SIZES[one.model].bytes_per_step / one.step_ms
-    times = f"{one.step_ms:.2f}", f"{rate:.0f}", f"{one.times_compiled:.2f}"
-    return (one.model, one.recipe, *times, str(one.quantized_gemms), str(one.gemm_kernels))
 
 
 def launches(trainer: Trainer) -> Counter[str]:

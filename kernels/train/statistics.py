@@ -169,13 +169,7 @@ def _sqnr_db(truth: torch.Tensor, error: torch.Tensor) -> Number:
 
 LAYERS = ("0.qkv", "2.gate_up", "3.proj", "5.down")
 """One of each kind: an early layer, two in the middle, a late one."""
-STEPS_AT = (0.02, 0.5, 1.0)
-"""Shares of the run: while the rate rises, in the middle, at the end."""
 ROWS, COLUMNS = 1 << 7, 1 << 8
-
-
-def tensor_steps(steps: int) -> tuple[int, ...]:
-    return tuple(max(1, round(steps * share)) for share in STEPS_AT)
 
 
 def save_tensors(trainer: Trainer, step: int, steps: int, folder: Path) -> None:

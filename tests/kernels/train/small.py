@@ -8,7 +8,7 @@ import torch
 
 from kernels.train.job import TrainJob
 from kernels.train.row import TrainRow
-from kernels.train.run import Course, Looks, run
+from kernels.train.run import Course, add_held_out, add_statistics, run
 from kernels.train.step import Place, Trainer, this_place
 from kernels.train.text import Text, folder_text
 
@@ -39,8 +39,8 @@ def trained(
     stopped: Callable[[], bool] = lambda: False,
 ) -> TrainRow:
     """The row of a run that is looked at twice, at its middle and its end."""
-    at = frozenset({steps // 2, steps})
-    looks = Looks(held_out=at, statistics=at if statistics else frozenset())
+    at_once = [add_held_out, add_statistics][: 1 + statistics]
+    looks = {steps // 2: at_once, steps: at_once}
     course = course or Course(steps=steps)
     return run(trainer, course, looks, progress=lambda *call: None, stopped=stopped)
 

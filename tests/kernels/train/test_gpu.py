@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from kernels.train.job import BF16, ON_CPU, TrainJob
-from kernels.train.run import Course, Looks, quantized_gemms, run
+from kernels.train.run import Course, add_held_out, add_statistics, quantized_gemms, run
 from kernels.train.speed import gemm_launches, launches
 from kernels.train.statistics import statistics
 from kernels.train.step import CHUNK, Trainer, this_place
@@ -105,8 +105,7 @@ def test_statistics_of_the_kernels_are_those_of_the_reference(recipe, text):
 
 def test_a_whole_run_goes_on_from_its_state(text):
     one = trainer_of("nvfp4", text)
-    at = frozenset({STEPS // 2, STEPS})
-    looks = Looks(held_out=at, statistics=at)
+    looks = {step: (add_held_out, add_statistics) for step in (STEPS // 2, STEPS)}
 
     def ran(course: Course, stopped):
         return run(one, course, looks, progress=lambda *call: None, stopped=stopped)

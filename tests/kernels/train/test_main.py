@@ -6,7 +6,7 @@ import re
 import pytest
 from safetensors import safe_open
 
-from kernels.train import session
+from kernels.train import run as runs
 from kernels.train.__main__ import main
 from kernels.train.job import ON_CPU
 from kernels.train.row import TrainRow
@@ -20,7 +20,7 @@ STEPS = 4
 def small(monkeypatch, tmp_path_factory):
     """The CPU and a small text, whatever is there."""
     text = small_text(tmp_path_factory.mktemp("text"))
-    monkeypatch.setattr(session, "installed_text", lambda: text)
+    monkeypatch.setattr("kernels.train.text.installed_text", lambda: text)
     monkeypatch.setattr("kernels.train.step.this_place", on_cpu)
     monkeypatch.setattr("kernels.train.step.HELD_OUT_BATCHES", 2)
 
@@ -41,7 +41,7 @@ def test_runs_come_as_lines_and_a_table_of_gaps(capsys):
 
 
 def test_ctrl_c_keeps_what_was_measured(capsys, monkeypatch):
-    real, calls = session.run, []
+    real, calls = runs.run, []
 
     def interrupted(*inputs, **named):
         calls.append(inputs)
@@ -49,7 +49,7 @@ def test_ctrl_c_keeps_what_was_measured(capsys, monkeypatch):
             raise KeyboardInterrupt
         return real(*inputs, **named)
 
-    monkeypatch.setattr(session, "run", interrupted)
+    monkeypatch.setattr(runs, "run", interrupted)
     assert run("--recipe", "bf16", "mxfp8", "mxfp4") == 130
     out = capsys.readouterr().out
     assert out.count("bits a byte after 4 steps") == 2
