@@ -1,7 +1,7 @@
 """The machine of a check: its facts, its GPU's abilities, and what is missing before anything runs."""
 
 import platform
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -17,11 +17,6 @@ NEEDED_BYTES = 1 << 30  # of free memory, for the comparisons
 _BLACKWELL = 10
 _GIB = 2**30
 _PIP = "pip install -r requirements.txt"
-_TITLES = {
-    FP8: "FP8 tensor cores",
-    "block_scaled": "Block-scaled MMA (MXFP8)",
-    "stochastic_cast": "Stochastic rounding in the cast (cvt.rs)",
-}
 
 
 def host() -> Facts:
@@ -85,11 +80,7 @@ class Machine:
             sms=gpu.multi_processor_count,
             memory_bytes=total,
             free_bytes=free,
-            clock_mhz=read.clock_mhz,
-            max_clock_mhz=read.max_clock_mhz,
-            power_w=read.power_w,
-            power_limit_w=read.power_limit_w,
-            default_power_limit_w=read.default_power_limit_w,
+            **{name: value for name, value in asdict(read).items() if name != "reasons"},
         )
 
 
@@ -111,26 +102,19 @@ def _imported(package: str) -> tuple[Any, str]:
 
 
 def abilities(facts: Facts) -> tuple[Ability, ...]:
-    missing = _no_gpu(facts)
-    if missing or facts.capability is None:
-        return tuple(Ability(name=n, title=t, available=False, reason=missing) for n, t in _TITLES.items())
-    major, minor = facts.capability
-    first = ".".join(map(str, MIN_CAPABILITY))
-    able = {
-        FP8: (facts.capability >= MIN_CAPABILITY, f"FP8 tensor cores start at {first} (Ada)"),
-        "block_scaled": (
-            major >= _BLACKWELL,
-            f"MMA with a scale every few elements starts at {_BLACKWELL}.0 (Blackwell)",
-        ),
-        "stochastic_cast": (
-            major == _BLACKWELL,
-            f"cvt.rs, the cast that rounds stochastically, is of {_BLACKWELL}.x (B200, B300) only",
-        ),
-    }
-    this = f"Compute capability {major}.{minor}"
+    missing, capability = _no_gpu(facts), facts.capability or (0, 0)
+    major, first = capability[0], ".".join(map(str, MIN_CAPABILITY))
+    mma = f"MMA with a scale every few elements starts at {_BLACKWELL}.0 (Blackwell)"
+    cast = f"cvt.rs, the cast that rounds stochastically, is of {_BLACKWELL}.x (B200, B300) only"
+    each = (
+        (FP8, "FP8 tensor cores", capability >= MIN_CAPABILITY, f"FP8 tensor cores start at {first} (Ada)"),
+        ("block_scaled", "Block-scaled MMA (MXFP8)", major >= _BLACKWELL, mma),
+        ("stochastic_cast", "Stochastic rounding in the cast (cvt.rs)", major == _BLACKWELL, cast),
+    )
+    this = "Compute capability " + ".".join(map(str, capability))
     return tuple(
-        Ability(name=name, title=_TITLES[name], available=can, reason=f"{this}; {why}.")
-        for name, (can, why) in able.items()
+        Ability(name=name, title=title, available=can and not missing, reason=missing or f"{this}; {why}.")
+        for name, title, can, why in each
     )
 
 

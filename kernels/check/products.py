@@ -50,16 +50,17 @@ class Product:
 
 def check_product(case: DistinctGemm, outputs: int, findings: Findings, device: Device) -> Line:
     facts, job = findings.facts, case.job(checked_mnk(device))
-    findings.right[case.name] = False
+    findings.wrong.add(case.name)
     try:
         product = multiply(job, plan_of(job, device), outputs, device)
     except Unsupported:
-        findings.right[case.name] = True  # nothing is wrong: a step of speed says again why there is none
+        findings.wrong.remove(case.name)  # a step of speed says again why there is none
         raise
     findings.products.append(product)
     on = "Triton's interpreter" if facts.interpreted else str(facts.gpu)
     line = product_line(product, case.name, on, case.others)
-    findings.right[case.name] = line.verdict is Verdict.PASS
+    if line.verdict is Verdict.PASS:
+        findings.wrong.remove(case.name)
     return line
 
 

@@ -176,29 +176,17 @@ def check_quantizers(
     recipe: Recipe, matmuls: tuple[Matmul, ...], known: dict[Any, tuple[int, int, str]], device: Device
 ) -> Line:
     """The line of one recipe. `known`: comparisons that recipes share. Threads quantize by the reference."""
-    cases = product(_operands(recipe, matmuls, device), SAMPLES)
-    new = [
-        case
-        for case in {(operand, shape, name): None for (_, operand, shape), name in cases}
-        if case not in known
-    ]
+    operands = [*_operands(recipe, matmuls, device)]
+    cases = [(where, (*operand, name)) for (where, *operand), name in product(operands, SAMPLES)]
+    new = [case for case in dict.fromkeys(case for _, case in cases) if case not in known]
     for _, shape, name in new:
         sample(name, shape, _SEED)
     with ThreadPoolExecutor(_THREADS) as pool:
-        truths = pool.map(lambda case: truth_of(*case, _SEED), new)
-        known.update(
-            {case: compare(*case, device, truth=truth) for case, truth in zip(new, truths, strict=True)}
-        )
-    compared = different = operands = 0
-    detail = ""
-    for where, operand, shape in _operands(recipe, matmuls, device):
-        operands += 1
-        for name in SAMPLES:
-            size, wrong, first = known[operand, shape, name]
-            compared, different = compared + size, different + wrong
-            if wrong and not detail:
-                detail = f"{where}: {first}"
-    words = f"{compared:,} codes and scales of {operands} operands"
+        for case, truth in zip(new, pool.map(lambda case: truth_of(*case, _SEED), new), strict=True):
+            known[case] = compare(*case, device, truth=truth)
+    compared, different = (sum(known[case][part] for _, case in cases) for part in (0, 1))
+    detail = next((f"{where}: {known[case][2]}" for where, case in cases if known[case][1]), "")
+    words = f"{compared:,} codes and scales of {len(operands)} operands"
     equal = f"{words} equal the reference, bit for bit."
     detail = f"{different:,} of {words} differ. {detail}." if different else equal
     return Line.of_comparison(Group.QUANTIZERS, recipe.name, detail, compared, different)

@@ -24,8 +24,8 @@ def fact_cells(facts: Facts) -> tuple[tuple[str, str], ...]:
         ("compute capability", capability),
         ("SMs", str(facts.sms) if facts.sms else ""),
         ("memory", memory if facts.memory_bytes else ""),
-        ("SM clock", _of(facts.clock_mhz, facts.max_clock_mhz, "MHz", "at rest, at most")),
-        ("power", _of(facts.power_w, facts.power_limit_w, "W", "at rest, limit")),
+        ("SM clock", _of(facts.clock_mhz, facts.max_clock_mhz, "MHz", "at most")),
+        ("power", _of(facts.power_w, facts.power_limit_w, "W", "limit")),
         ("power limit as delivered", _number(facts.default_power_limit_w, "W")),
         ("driver", facts.driver),
         ("CUDA", facts.cuda),
@@ -38,25 +38,22 @@ def fact_cells(facts: Facts) -> tuple[tuple[str, str], ...]:
     return tuple((what, value) for what, value in cells if value)
 
 
-def _number(value: float | None, unit: str) -> str:
-    return "" if value is None else f"{value:,.0f} {unit}"
+def _number(value: float | None, *unit: str) -> str:
+    return "" if value is None else " ".join([f"{value:,.0f}", *unit])
 
 
-def _of(value: float | None, limit: float | None, unit: str, words: str) -> str:
-    now, most = words.split(", ")
-    parts = ((_number(value, unit), now), (_number(limit, unit), most))
-    return ", ".join(f"{number} {word}" for number, word in parts if number)
+def _of(at_rest: float | None, limit: float | None, unit: str, limit_name: str) -> str:
+    numbers = _number(at_rest, unit, "at rest"), _number(limit, unit, limit_name)
+    return ", ".join(filter(None, numbers))
 
 
 def parts(report: Report) -> list[Part]:
     shown: list[Part] = [columns(fact_cells(report.facts))]
     if report.facts.gpu is not None:
-        cells = [(_yes(ability), f"{ability.title}: {ability.reason}") for ability in report.abilities]
-        shown += [Text(), columns(cells, at_least=[3])]
-    widths = [
-        max((len(cell) for cell in cells), default=0)
-        for cells in zip(*((line.verdict.value, line.name) for line in report.lines), strict=True)
-    ]
+        able = [(_yes(ability), f"{ability.title}: {ability.reason}") for ability in report.abilities]
+        shown += [Text(), columns(able, at_least=[3])]
+    cells = zip(*((line.verdict.value, line.name) for line in report.lines), strict=True)
+    widths = [max(map(len, column)) for column in cells]
     for group in Group:
         lines = [
             (Text(line.verdict.value, _STYLES[line.verdict]), line.name, line.detail)

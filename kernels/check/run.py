@@ -7,15 +7,16 @@ from concurrent.futures import wait
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from kernels.check.machine import Machine, abilities, fp8, host, lower, setup_lines
 from kernels.check.report import CheckJob, Facts, Group, Line, Report, Verdict
 from kernels.check.steps import Step, check_steps
-from kernels.device import Device, DeviceKind, Unsupported, current_device
+from kernels.device import Unsupported, current_device
 from kernels.faults import BREAKAGE, first_line, triton_errors
 from kernels.measure.jobs import StoppedEarly
-from kernels.precompile import PATIENCE_S, Code, Compilation, Precompile
+from kernels.precompile import PATIENCE_S, Precompile
 
 _LEAST_S = 0.05
 _US_A_S = 1e6
@@ -30,39 +31,29 @@ class Ahead:
     """
 
     def __init__(self, steps: Sequence[Step], processes: int = 0, early: Precompile | None = None) -> None:
-        self._steps, self._processes = steps, processes
-        self._pool = early
-        self._device: Device | None = None
-        self._listener: Callable[..., None] | None = None
+        self._steps, self._processes, self._pool = steps, processes, early
+        self._restore: Callable[[], None] = lambda: None
         self._began = 0.0
-        self._compilations: dict[Code, Compilation] = {}
         self._ends_s: list[float] = []
         self._own_s: list[float] = []
 
     def __enter__(self) -> "Ahead":
-        if self._processes and any(step.codes for step in self._steps):
-            with suppress(Unsupported):
-                device = current_device()
-                self._device = device if device.kind is DeviceKind.GPU else None
-        if self._device is not None:
+        if self._processes and self._steps:
             from triton import knobs
 
-            self._listener, knobs.compilation.listener = knobs.compilation.listener, self._hear
+            self._restore = partial(setattr, knobs.compilation, "listener", knobs.compilation.listener)
+            knobs.compilation.listener = self._hear
             if self._pool is not None:
-                self._begin(self._device)
+                self._begin()
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._device is not None:
-            from triton import knobs
-
-            knobs.compilation.listener = self._listener
+        self._restore()
         self._stop()
 
     def wait_for(self, step: Step) -> None:
-        if self._began and self._device is not None and step.codes:
-            codes = [*step.codes(self._device)]
-            wait([self._compilations[code] for code in codes if code in self._compilations], PATIENCE_S)
+        if self._pool is not None and self._began and step.codes:
+            wait([self._pool.submit(*code) for code in step.codes(current_device())], PATIENCE_S)
 
     def end(self, tell: Callable[[int], None]) -> None:
         """Let the processes finish: faster than one compiler alone. tell(how many parts are left)."""
@@ -85,22 +76,19 @@ class Ahead:
             pool.stop()
 
     def _hear(self, *, cache_hit: bool, times: Any, **more: Any) -> None:
-        if self._listener is not None:
-            self._listener(cache_hit=cache_hit, times=times, **more)
         if not cache_hit:
             self._own_s.append(times.total / _US_A_S)
-            if not self._began and self._device is not None:
-                self._begin(self._device)
+            if not self._began:
+                self._begin()
 
-    def _begin(self, device: Device) -> None:
-        self._began = time.monotonic()
+    def _begin(self) -> None:
+        self._began, device = time.monotonic(), current_device()
+        codes = dict.fromkeys(code for step in self._steps if step.codes for code in step.codes(device))
         with suppress(OSError):  # no more processes here: the check goes on alone
             self._pool = self._pool or Precompile(self._processes, device)
             self._pool.compile_for(device)
-            for code in (code for step in self._steps if step.codes for code in step.codes(device)):
-                if code not in self._compilations:
-                    self._compilations[code] = self._pool.submit(*code)
-                    self._compilations[code].add_done_callback(self._note_end)
+            for code in codes:
+                self._pool.submit(*code).add_done_callback(self._note_end)
 
     def _note_end(self, _: object) -> None:
         if self._pool is not None:
@@ -153,7 +141,8 @@ class _Course:
         if so_far is not None:
             self.add(*(line for line in so_far.lines if (line.group, line.name) in self.lines))
         try:
-            with helped(steps if self.has_triton else ()) as self.ahead:
+            is_compiled = self.has_triton and facts.gpu is not None and not facts.interpreted
+            with helped(steps if is_compiled else ()) as self.ahead:
                 self._take(steps, self.ahead)
         finally:
             if facts.gpu is not None and not self.fault:

@@ -120,7 +120,7 @@ def quantizer_codes(operand: Operand, device: Device) -> Iterator[Code]:
 
 
 def time_torch(cases: Sequence[DistinctGemm], findings: Findings, device: Device) -> Iterator[Line]:
-    jobs = {case.name: job_of(case) for case in cases if findings.right.get(case.name, False)}
+    jobs = {case.name: job_of(case) for case in cases if case.name not in findings.wrong}
     job, rows = job_of(cases[0]), GEMMS.read(RECORDS).rows
     turns = take_turns(job, jobs, device, findings.uuid, with_fp8=True)
     findings.turns[job.matmul] = turns
@@ -131,7 +131,7 @@ def time_torch(cases: Sequence[DistinctGemm], findings: Findings, device: Device
 def time_recipes(cases: Sequence[DistinctGemm], findings: Findings, device: Device) -> Iterator[Line]:
     jobs = {}
     for case in cases:
-        if findings.right.get(case.name, True):
+        if case.name not in findings.wrong:
             jobs[case.name] = job_of(case)
         else:
             detail = "Not timed: its product is not right."

@@ -105,15 +105,15 @@ def operands_by_family(matmul: Matmul) -> dict[str, Operand]:
 class Findings:
     """The machine of a check, and what later steps need of earlier ones.
 
-    - quantized: comparisons that recipes share. products: every GEMM that ran. right: GEMMs whose product is.
-    - turns: times by matmul, taken in turns with torch's.
+    - quantized: comparisons that recipes share. products: every GEMM that ran.
+    - wrong: names of GEMMs whose product is wrong. turns: times by matmul, taken in turns with torch's.
     """
 
     facts: Facts
     uuid: str
     quantized: dict[Any, Any] = field(default_factory=dict)
     products: "list[Product]" = field(default_factory=list)
-    right: dict[str, bool] = field(default_factory=dict)
+    wrong: set[str] = field(default_factory=set)
     turns: "dict[str, Turns]" = field(default_factory=dict)
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from kernels.device import Device, DeviceKind, compiles_only, current_device
+from kernels.device import DeviceKind, compiles_only, current_device
 from kernels.launching.cache_keys import hash_callees_first
 from kernels.launching.parameters import Scalar
 from kernels.launching.stream_zeros import CPU, stream_zeros
@@ -25,13 +25,8 @@ EARLY_OPTIONS = {"launch_pdl": True}
 
 def early(kind: DeviceKind) -> dict[str, bool]:
     """Options and constants of a kernel with an argument EARLY."""
-    able = kind is DeviceKind.GPU and starts_early(current_device())
+    able = kind is DeviceKind.GPU and (current_device().capability or (0, 0)) >= _EARLY_CAPABILITY
     return {"EARLY": able, **(EARLY_OPTIONS if able else {})}
-
-
-def starts_early(device: Device) -> bool:
-    """True if a kernel starts while the one before ends."""
-    return (device.capability or (0, 0)) >= _EARLY_CAPABILITY
 
 
 def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> Any:

@@ -75,31 +75,28 @@ class View(NamedTuple):
         return view.set_(base.untyped_storage(), start // layout.dtype.itemsize, layout.size, layout.stride)
 
 
-@dataclass(frozen=True)
-class Operation:
+Then = Callable[[Driver, "Sequence[torch.Tensor]", Sequence[int], int], None]
+"""A step between launches: (driver, a call's tensors, their addresses, stream)."""
+
+
+def operation(function: Callable[..., object], arguments: Sequence[Any]) -> Then:
     """One of torch's operations, with views of a call's tensors."""
 
-    function: Callable[..., object]
-    arguments: tuple[Any, ...]
+    def run(driver: Driver, tensors: "Sequence[torch.Tensor]", addresses: Sequence[int], stream: int) -> None:
+        function(*[each.of(tensors) if type(each) is View else each for each in arguments])
 
-    def __call__(
-        self, driver: Driver, tensors: "Sequence[torch.Tensor]", addresses: Sequence[int], stream: int
-    ) -> None:
-        self.function(*[each.of(tensors) if type(each) is View else each for each in self.arguments])
+    return run
 
 
-@dataclass(frozen=True)
-class Clear:
-    source: Address
-    bytes: int
+def clear(source: Address, bytes_: int) -> Then:
+    base, start = source
 
-    def __call__(
-        self, driver: Driver, tensors: "Sequence[torch.Tensor]", addresses: Sequence[int], stream: int
-    ) -> None:
-        base, start = self.source
-        arguments = addresses[base] + start, 0, self.bytes, stream
+    def run(driver: Driver, tensors: "Sequence[torch.Tensor]", addresses: Sequence[int], stream: int) -> None:
+        arguments = addresses[base] + start, 0, bytes_, stream
         if status := driver.fill(*arguments):
             driver.retry_or_raise(status, driver.fill, *arguments)
+
+    return run
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ class Launch:
     sources: tuple[Address | None, ...]
 
 
-Step = Launch | Clear | Operation
+Step = Launch | Then
 
 
 class LaunchList:
@@ -191,9 +188,7 @@ class LaunchList:
                 at += _ATTRIBUTE_WORDS
         self._configurations = (ctypes.c_uint64 * (len(words) or 1))(*words)
 
-    def _split(
-        self, steps: Sequence[Step]
-    ) -> list[tuple[list[tuple[int, int, int, None]], Clear | Operation | None]]:
+    def _split(self, steps: Sequence[Step]) -> list[tuple[list[tuple[int, int, int, None]], Then | None]]:
         """Arguments of cuLaunchKernelEx, in segments that end with another step or None."""
         configuration, addresses = map(ctypes.addressof, (self._configurations, self._addresses))
         segments, launches = [], []

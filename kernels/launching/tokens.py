@@ -15,7 +15,6 @@ _KEPT = 1 << 14
 _numbers = count()
 _by_identity: dict[int, tuple[Any, int]] = {}
 _by_value: dict[Hashable, int] = {}
-_interned: dict[Hashable, int] = {}
 
 
 def token(thing: Hashable) -> int:
@@ -23,11 +22,9 @@ def token(thing: Hashable) -> int:
     entry = _by_identity.get(id(thing))
     if entry is not None and entry[0] is thing:
         return entry[1]
-    if len(_by_value) >= _KEPT or len(_by_identity) >= _KEPT:
-        # Numbers are never reused: earlier things get new ones, for one more first call.
-        _by_value.clear()
+    if len(_by_identity) >= _KEPT:
         _by_identity.clear()
-    number = _by_value.setdefault(thing, next(_numbers))
+    number = interned(thing)
     # The entry keeps the thing alive: nothing else can have its identity.
     _by_identity[id(thing)] = (thing, number)
     return number
@@ -35,9 +32,10 @@ def token(thing: Hashable) -> int:
 
 def interned(value: Hashable) -> int:
     """A number of equal values: a shorter key."""
-    if len(_interned) >= _KEPT:
-        _interned.clear()
-    return _interned.setdefault(value, next(_numbers))
+    if len(_by_value) >= _KEPT:
+        # Numbers are never reused: earlier values get new ones, for one more first call.
+        _by_value.clear()
+    return _by_value.setdefault(value, next(_numbers))
 
 
 def layout(x: "torch.Tensor | None") -> Hashable:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from kernels.launching.launch_list import (
     Address,
-    Clear,
     Launch,
     LaunchList,
     Layout,
-    Operation,
     Step,
     View,
     allocator,
+    clear,
+    operation,
 )
 from kernels.launching.parameters import Parameter, Scalar, Uncacheable, parameters
 
@@ -117,12 +117,12 @@ class Trace:
 
     def add_clear(self, tensor: "torch.Tensor") -> None:
         """tensor: contiguous."""
-        self._steps.append(lambda trace: Clear(trace._address(tensor), tensor.nbytes))
+        self._steps.append(lambda trace: clear(trace._address(tensor), tensor.nbytes))
 
     def add_operation(self, function: Callable[..., object], arguments: Sequence[Any]) -> None:
-        def step(trace: Trace) -> Operation:
-            every = [trace._view(each) if hasattr(each, "data_ptr") else each for each in arguments]
-            return Operation(function, tuple(every))
+        def step(trace: Trace) -> Step:
+            views = [trace._view(each) if hasattr(each, "data_ptr") else each for each in arguments]
+            return operation(function, views)
 
         self._steps.append(step)
 

@@ -80,16 +80,9 @@ Message = Do | Stop | WarmUp | Ready | Began | Progress | Finished | Refused | H
 
 
 def encode(message: Message) -> str:
-    fields: dict[str, Any] = msgspec.structs.asdict(message)
-    for name in ("job", "row", "partial", "so_far"):
-        if fields.get(name) is not None:
-            fields[name] = packed(fields[name])
-    if "coming" in fields:
-        fields["coming"] = [packed(job) for job in fields["coming"]]
-    if fields.get("gpu") is not None:
-        fields["gpu"] = to_data(fields["gpu"])
+    fields: dict[str, Any] = {_SAY: message.__struct_config__.tag, **msgspec.structs.asdict(message)}
     # Not msgspec's own JSON: it writes NaN, which an error can be, as null.
-    return json.dumps({_SAY: message.__struct_config__.tag, **fields}) + "\n"
+    return json.dumps(fields, default=lambda x: to_data(x) if isinstance(x, Device) else packed(x)) + "\n"
 
 
 def decode(line: str) -> Message:

@@ -25,7 +25,7 @@ from kernels.worker.worker import Lost, WorkerProcess, project_path, visible_gpu
 CLUSTER_VARIABLE = "FP8_EXPLORER_CLUSTER"
 """The cluster's address, such as 10.0.0.1:18600; without it there is no cluster."""
 PACKAGES = ("ray", "torch", "triton", "numpy", "ml_dtypes", "msgspec")
-_READ = ("fp8core/**/*.py", "kernels/**/*.py", "assets/tuned/*.json")
+_READ = ("fp8core/**/*.py", "kernels/**/*.py", "assets/tuned/*.json", "assets/cost/*.json")
 _PREFIX = "fp8-explorer/"
 _SOURCES, _GPUS, _GPU_IDS = (_PREFIX + name for name in ("sources", "gpus", "gpu-ids"))
 _LABEL = re.compile(r"[^A-Za-z0-9_.-]")

@@ -162,16 +162,17 @@ class Pool:
     """Processes that need a moment for each code."""
 
     def __init__(self, processes, device):
-        self.codes: list[Compilation] = []
+        self.codes: dict[tuple, Compilation] = {}
         self.compile_for = lambda device: None
 
     def submit(self, *code):
-        self.codes.append(Compilation())
-        threading.Timer(0.05, self.codes[-1].set_result, [""]).start()
-        return self.codes[-1]
+        if code not in self.codes:
+            self.codes[code] = Compilation()
+            threading.Timer(0.05, self.codes[code].set_result, [""]).start()
+        return self.codes[code]
 
     def wait(self, tell):
-        wait(self.codes)
+        wait(self.codes.values())
 
     def stop(self):
         pass
@@ -181,7 +182,8 @@ def test_a_step_waits_for_what_processes_that_started_early_compile(monkeypatch)
     monkeypatch.setattr(runs, "current_device", lambda: HOPPER)
     early, before = Pool(4, None), []
     one = step(
-        "a", lambda: before.append([code.done() for code in early.codes]) or [passed(Group.GEMMS, "a")]
+        "a",
+        lambda: before.append([code.done() for code in early.codes.values()]) or [passed(Group.GEMMS, "a")],
     )
     check(replace(one, codes=lambda device: [(Pool,)]), helped=lambda steps: runs.Ahead(steps, 4, early))
     assert before == [[True]]

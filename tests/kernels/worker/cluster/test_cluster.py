@@ -250,7 +250,7 @@ def test_a_host_that_leaves_is_told_and_its_worker_ends(served, join):
 
 
 def test_a_host_with_other_sources_is_refused_on_both_terminals(served, join, tmp_path):
-    for folder in ("kernels", "fp8core", "assets/tuned"):
+    for folder in ("kernels", "fp8core", "assets"):
         shutil.copytree(TOP / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     with open(tmp_path / "kernels/bits.py", "a") as source:
         source.write("# changed\n")
