@@ -154,25 +154,19 @@ class Sample:
         ones, (_, k) = np.ones((len(rows), 1), np.float32), operand_shape(operand)
         if isinstance(operand, torch.Tensor):
             return cls(operand[rows].double().cpu().numpy(), ones, k)
-        numbers = _decoded(operand, rows)
-        own = _expanded(operand.scale_values, operand.grid, operand, rows)
+        packed, bits = operand.operand_bytes[rows].cpu().numpy(), operand.spec.format.packed_bits
+        codes = unpack(packed, bits, packed.shape[1] * 8 // bits)[:, :k]
+        scale = _expanded(operand.scale_values, operand.grid, operand, rows)
+        sample = cls(operand.spec.format.decode(codes), *scale)
         if not numerics.on_codes(side):
-            return cls(numbers, *own)
-        scale, tile_k = own
-        numbers = numbers * np.repeat(scale.astype(np.float64), tile_k, 1)[:, :k]
+            return sample
         outer = operand.operand.outer_grid(operand.shape)
         if outer is None or operand.outer_scale is None:
-            return cls(numbers, ones, k)
-        return cls(numbers, *_expanded(operand.outer_scale, outer, operand, rows))
+            return cls(sample.values(), ones, k)
+        return cls(sample.values(), *_expanded(operand.outer_scale, outer, operand, rows))
 
     def values(self) -> NDArray[np.float64]:
         return self.numbers * np.repeat(self.scale, self.tile_k, 1)[:, : self.numbers.shape[1]]
-
-
-def _decoded(operand: QuantizedTensor, rows: torch.Tensor) -> NDArray[np.float64]:
-    packed, bits = operand.operand_bytes[rows].cpu().numpy(), operand.spec.format.packed_bits
-    codes = unpack(packed, bits, packed.shape[1] * 8 // bits)
-    return operand.spec.format.decode(codes[:, : operand.operand_shape[1]])
 
 
 def _expanded(

@@ -36,29 +36,15 @@ def commit() -> str | None:
 
 
 def looked_up(top: Path, stamp: Path) -> str | None:
-    if (top / ".git").exists():
-        head = _git(top, "rev-parse", "--short", "HEAD")
-        changed = _git(top, "status", "--porcelain", "--untracked-files=no")
-        return head and head + ("+" if changed else "")
     try:
-        text = stamp.read_text(encoding="utf-8").strip()
-    except OSError:
-        return None
-    return text if _HASH.fullmatch(text) else None
-
-
-def _git(top: Path, *arguments: str) -> str | None:
-    try:
-        process = subprocess.run(
-            ("git", "-C", str(top), *arguments),
-            capture_output=True,
-            text=True,
-            timeout=_LONGEST_S,
-            check=True,
-        )
+        if not (top / ".git").exists():
+            text = stamp.read_text(encoding="utf-8").strip()
+            return text if _HASH.fullmatch(text) else None
+        command = ("git", "-C", top, "describe", "--always", "--exclude=*", "--dirty=+")  # no tag: a hash
+        how = {"text": True, "stderr": subprocess.DEVNULL, "timeout": _LONGEST_S}
+        return subprocess.check_output(command, **how).strip()
     except (OSError, subprocess.SubprocessError):
         return None
-    return process.stdout.strip()
 
 
 def require_gpu() -> Device:

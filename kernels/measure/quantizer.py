@@ -11,7 +11,7 @@ import torch
 
 from fp8core.linear import LayerTensor
 from fp8core.recipes import RECIPES
-from kernels.device import Device, current_device
+from kernels.device import current_device
 from kernels.faults import first_line
 from kernels.launching.trace import Trace, tracing
 from kernels.layer.plan import readings
@@ -207,9 +207,15 @@ def measure(
         progress(done, "timing")
 
     with memory(job.title):
-        contenders, note, launches = _contenders(job, device)
-        turns = [HotTurn(contender, _TURN_US) for contender in contenders]
-        times = interleaved(turns, _ROUNDS, between)
+        sets = [drawn(job, number) for number in range(buffer_sets(job.bytes, device.l2_bytes))]
+        run, alone = ours(job), apart(job)
+        launches = counted(lambda: run(sets[0]))
+        compiled = _compiled(job, sets[0])
+        note = compiled if isinstance(compiled, str) else ""
+        runs = {Peer.OURS: run, Peer.APART: alone, Peer.COMPILED: None if note else compiled}
+        contenders = [_rotating(peer, each, sets) for peer, each in runs.items() if each is not None]
+        contenders.append(Contender(Peer.COPY, [copy_launch(job.bytes // 2) for _ in sets]))
+        times = interleaved([HotTurn(each, _TURN_US) for each in contenders], _ROUNDS, between)
     return measured(
         QuantizerRow,
         device,
@@ -220,23 +226,6 @@ def measure(
         moved_bytes=max(job.bytes, launches.bytes) if _history(job) is None else job.bytes,
         launches=launches.launches,
     )
-
-
-def _contenders(job: QuantizerJob, device: Device) -> tuple[list[Contender], str, Counted]:
-    count = buffer_sets(job.bytes, device.l2_bytes)
-    sets = [drawn(job, number) for number in range(count)]
-    run, note = ours(job), ""
-    launches = counted(lambda: run(sets[0]))
-    contenders = [_rotating(Peer.OURS, run, sets)]
-    if (alone := apart(job)) is not None:
-        contenders.append(_rotating(Peer.APART, alone, sets))
-    run_compiled = _compiled(job, sets[0])
-    if isinstance(run_compiled, str):
-        note = run_compiled
-    else:
-        contenders.append(_rotating(Peer.COMPILED, run_compiled, sets))
-    contenders.append(Contender(Peer.COPY, [copy_launch(job.bytes // 2) for _ in range(count)]))
-    return contenders, note, launches
 
 
 def _rotating(name: str, run: Run, sets: list[Inputs]) -> Contender:

@@ -54,11 +54,11 @@ class Case:
 
     a_format: str
     b_format: str
-    span: Span
-    start: Start
     a: NDArray[np.uint8]
     b: NDArray[np.uint8]
     c: NDArray[np.float32]
+    span: Span = Span.NORMAL
+    start: Start = Start.ZERO
 
     @property
     def title(self) -> str:
@@ -81,17 +81,14 @@ def draw_case(
 def _codes(
     format_: FloatFormat, shape: tuple[int, int], span: Span, rng: np.random.Generator
 ) -> NDArray[np.uint8]:
-    match span:
-        case Span.NORMAL:
-            return format_.encode(rng.standard_normal(shape))
-        case Span.WIDE:
-            return format_.encode(
-                rng.standard_normal(shape) * np.exp2(rng.integers(-_WIDE_BINADES, _WIDE_BINADES, shape))
-            )
-        case Span.SUBNORMAL:
-            return format_.encode(rng.standard_normal(shape) * format_.min_normal)
-        case Span.EVERY_CODE:
-            return rng.integers(0, 1 << format_.bits, shape).astype(np.uint8)
+    if span is Span.EVERY_CODE:
+        return rng.integers(0, 1 << format_.bits, shape).astype(np.uint8)
+    x = rng.standard_normal(shape)
+    if span is Span.WIDE:
+        x *= np.exp2(rng.integers(-_WIDE_BINADES, _WIDE_BINADES, shape))
+    if span is Span.SUBNORMAL:
+        x *= format_.min_normal
+    return format_.encode(x)
 
 
 def _size(format_: FloatFormat, codes: NDArray[np.uint8]) -> float:
@@ -110,7 +107,7 @@ RECORDED_SHAPE = (64, 16)
 Run = Callable[[Case], NDArray[np.float32]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Operation:
     """One way to sum products on the device, and its model."""
 
@@ -124,44 +121,19 @@ class Operation:
 
 
 def operations() -> tuple[Operation, ...]:
-    fast, half = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_fp16_sum"]
-    of_torch = {"lengths": (512, 4096), "starts": (Start.ZERO,), "pairs": PAIRS[:-1]}
-    return (
-        Operation(name="wgmma", title="wgmma, fp32 sum", accumulator=fast, run=_triton()),
-        Operation(
-            name="registers",
-            title="wgmma, A from registers",
-            accumulator=fast,
-            run=_triton(FROM_REGISTERS=True),
-        ),
-        Operation(
-            name="promoted",
-            title=f"tl.dot promoted every {STEP}",
-            accumulator=promoted(fast, STEP),
-            run=_triton(EVERY=STEP),
-        ),
-        Operation(name="fp16_sum", title="wgmma, fp16 sum", accumulator=half, run=_triton(HALF=True)),
-        Operation(
-            name="hmma",
-            title="tl.dot of 32 rows: fp8 → fp16, mma.sync",
-            accumulator=ACCUMULATORS["hopper_hmma"],
-            run=_triton(BLOCK_M=WGMMA_ROWS // 2),
-        ),
-        Operation(
-            name="scaled_mm_fast",
-            title="torch._scaled_mm, fast accumulation",
-            accumulator=fast,
-            run=_scaled_mm(fast=True),
-            **of_torch,
-        ),
-        Operation(
-            name="scaled_mm_slow",
-            title="torch._scaled_mm, use_fast_accum=False",
-            accumulator=ACCUMULATORS["hopper_promoted"],
-            run=_scaled_mm(fast=False),
-            **of_torch,
-        ),
+    fast, slow = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_promoted"]
+    half, hmma = ACCUMULATORS["hopper_fp16_sum"], ACCUMULATORS["hopper_hmma"]
+    of_torch = ((512, 4096), (Start.ZERO,), PAIRS[:-1])
+    rows = (
+        ("wgmma", "wgmma, fp32 sum", fast, _triton()),
+        ("registers", "wgmma, A from registers", fast, _triton(FROM_REGISTERS=True)),
+        ("promoted", f"tl.dot promoted every {STEP}", promoted(fast, STEP), _triton(EVERY=STEP)),
+        ("fp16_sum", "wgmma, fp16 sum", half, _triton(HALF=True)),
+        ("hmma", "tl.dot of 32 rows: fp8 → fp16, mma.sync", hmma, _triton(BLOCK_M=WGMMA_ROWS // 2)),
+        ("scaled_mm_fast", "torch._scaled_mm, fast accumulation", fast, _scaled_mm(fast=True), *of_torch),
+        ("scaled_mm_slow", "torch._scaled_mm, use_fast_accum=False", slow, _scaled_mm(fast=False), *of_torch),
     )
+    return tuple(Operation(*row) for row in rows)
 
 
 def predict(operation: Operation, case: Case) -> NDArray[np.float32]:

@@ -58,16 +58,10 @@ def read_vectors(path: Path) -> Iterator[Captured]:
     with _opened(path) as arrays:
         for key in sorted({name.rsplit("/", 1)[0] for name in arrays.files} - {_MACHINE}):
             operation, a_format, b_format, span, start, _ = key.split("/")
-            case = Case(
-                a_format=a_format,
-                b_format=b_format,
-                span=Span(span),
-                start=Start(start),
-                a=arrays[f"{key}/a"],
-                b=arrays[f"{key}/b"],
-                c=arrays[f"{key}/c"],
-            )
-            yield Captured(operation=operation, case=case, d=arrays[f"{key}/d"])
+            parts = {name: arrays[f"{key}/{name}"] for name in "abcd"}
+            d, kinds = parts.pop("d"), {"span": Span(span), "start": Start(start)}
+            case = Case(a_format=a_format, b_format=b_format, **kinds, **parts)
+            yield Captured(operation=operation, case=case, d=d)
 
 
 @contextmanager
