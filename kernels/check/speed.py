@@ -159,7 +159,7 @@ def take_turns(
     All share one clock, so their ratios are fair. `first` gives the shape of torch's operands.
     """
     operands, refusals = _operand_sets(first, device), {}
-    contenders = [Contender(TORCH_BF16, [bf16_peer(a, b, None) for a, b in operands])]
+    contenders = [Contender(TORCH_BF16, [bf16_peer(a, b) for a, b in operands])]
     if with_fp8:
         fp8 = [fp8_peer(a, b) for a, b in operands]
         if error := attempt(fp8[0], operands[0][0].device):

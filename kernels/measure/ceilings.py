@@ -73,7 +73,7 @@ def ceilings_of(
 
 def _launches() -> tuple[dict[Peer, Launch], str]:
     a, b = (torch.randn(MATMUL_SIDE, MATMUL_SIDE, dtype=torch.bfloat16, device="cuda") for _ in range(2))
-    launches: dict[Peer, Launch] = {Peer.COPY: copy_launch(COPY_BYTES), Peer.BF16: bf16_peer(a, b, None)}
+    launches: dict[Peer, Launch] = {Peer.COPY: copy_launch(COPY_BYTES), Peer.BF16: bf16_peer(a, b)}
     fp8 = fp8_peer(a, b)
     if error := attempt(fp8, a.device):
         return launches, f"torch {torch.__version__} refuses it: {str(error).splitlines()[0]}"

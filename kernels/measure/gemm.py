@@ -6,7 +6,7 @@ would favor the next contender.
 """
 
 import argparse
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -55,7 +55,7 @@ from kernels.measure.timing import (
     flush_launch,
     interleaved,
 )
-from kernels.measure.torch_peers import ScaledOp, attempt, bf16_ops, scaled_ops
+from kernels.measure.torch_peers import TorchOp, attempt, bf16_ops, scaled_ops
 from kernels.paths import RECORDS
 from kernels.text_table import columns, text
 
@@ -260,42 +260,37 @@ def contest(
 class Peers:
     """Torch's contenders: its bf16 matmuls, and its scaled ops, or a note on why there is none."""
 
-    def __init__(self, buffers: Buffers, ops: Sequence[ScaledOp] | str) -> None:
-        self.note, self._scaled = (ops, ()) if isinstance(ops, str) else ("", ops)
+    def __init__(self, buffers: Buffers, scaled: Sequence[TorchOp] | str) -> None:
+        self.note = scaled if isinstance(scaled, str) else ""
         self._into, outs = buffers.job.into, buffers.outs
-        add_to = outs if self._into is Into.ACCUMULATE else [None] * len(outs)
-        operands = [(*own.as_operands(), d) for own, d in zip(buffers.sets, add_to, strict=True)]
-        (a, b, first), *_ = operands
-        self._bf16 = bf16_ops(a, b, outs[0].dtype, first)
-        self.contenders = [
-            Contender(name, [build(*each) for each in operands]) for name, build in self._bf16.items()
-        ]
-        for op in self._scaled:
-            launches = [op.launch(*pair, d, self._into) for pair, d in zip(buffers.pairs, outs, strict=True)]
-            self.contenders.append(Contender(op.title, launches))
+        bf16 = [own.as_operands() for own in buffers.sets]
+        self._ops = {Peer.BF16: bf16_ops(*bf16[0], outs[0], self._into)}
+        self._ops[Peer.TORCH] = () if self.note else scaled
+        self.contenders = []
+        for ops, pairs in zip(self._ops.values(), (bf16, buffers.pairs), strict=True):
+            for op in ops:
+                launches = [op.launch(*pair, d, self._into) for pair, d in zip(pairs, outs, strict=True)]
+                self.contenders.append(Contender(op.title, launches))
 
-    def _fastest(self, by_name: Mapping[str, Timing]) -> tuple[str, ScaledOp | None]:
-        bf16 = min(self._bf16, key=lambda name: by_name[name].median_us)
-        return bf16, min(self._scaled, key=lambda op: by_name[op.title].median_us, default=None)
+    def _fastest(self, by_name: Mapping[str, Timing]) -> dict[Peer, TorchOp]:
+        forms = {peer: ops for peer, ops in self._ops.items() if ops}
+        return {peer: min(ops, key=lambda op: by_name[op.title].median_us) for peer, ops in forms.items()}
 
     def loaded(self, by_name: Mapping[str, Timing]) -> tuple[str, ...]:
+        """Ours and torch's scaled op, or bf16 where it has none."""
         if _GEMM not in by_name:
             return ()
-        bf16, op = self._fastest(by_name)
-        return _GEMM, op.title if op else bf16
+        *_, op = self._fastest(by_name).values()
+        return _GEMM, op.title
 
     def times(self, by_name: Mapping[str, Timing]) -> Times:
         """Times by contender, of torch's forms the fastest."""
-        bf16, op = self._fastest(by_name)
         times = {peer: by_name[peer.value] for peer in Peer if peer.value in by_name}
-        times[Peer.BF16] = replace(by_name[bf16], op=bf16 + _among(self._bf16))
-        if op is not None:
-            times[Peer.TORCH] = replace(by_name[op.title], op=op.named(self._into) + _among(self._scaled))
+        for peer, op in self._fastest(by_name).items():
+            forms = len(self._ops[peer])
+            among = f" (the fastest of {forms})" if forms > 1 else ""
+            times[peer] = replace(by_name[op.title], op=op.named(self._into) + among)
         return times
-
-
-def _among(forms: Collection[object]) -> str:
-    return f" (the fastest of {len(forms)})" if len(forms) > 1 else ""
 
 
 def times_by_name(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 from fp8core.costs import code_bytes, scale_bytes
 from fp8core.formats import FORMATS
@@ -72,6 +72,7 @@ class GemmJob:
     turn_ms: int = 20
     settle_ms: int = 0
     own: str = ""
+    size_advice: ClassVar[str] = "Make M, N or K smaller"
 
     @classmethod
     def of(cls, recipe: str, matmul: str, shape: "MNK | LayerShape", **fields: Any) -> "GemmJob":
@@ -132,10 +133,6 @@ class GemmJob:
     def size(self) -> str:
         return f"M × N × K = {self.m} × {self.n} × {self.k}"
 
-    @property
-    def size_advice(self) -> str:
-        return "Make M, N or K smaller"
-
 
 MNK = tuple[int, int, int]
 
@@ -161,15 +158,14 @@ class QuantizerKernel(Enum):
 
     @property
     def title(self) -> str:
-        return _TITLES[self]
+        return {
+            QuantizerKernel.QUANTIZE: "quantize",
+            QuantizerKernel.SWIGLU: "SwiGLU → quantize",
+            QuantizerKernel.SWIGLU_BACKWARD: "SwiGLU backward → quantize",
+            QuantizerKernel.RMS_NORM: "RMSNorm → quantize",
+        }[self]
 
 
-_TITLES = {
-    QuantizerKernel.QUANTIZE: "quantize",
-    QuantizerKernel.SWIGLU: "SwiGLU → quantize",
-    QuantizerKernel.SWIGLU_BACKWARD: "SwiGLU backward → quantize",
-    QuantizerKernel.RMS_NORM: "RMSNorm → quantize",
-}
 _READS = {QuantizerKernel.SWIGLU: 2.0, QuantizerKernel.SWIGLU_BACKWARD: 1.5}
 """bf16 numbers read for each quantized one, where it is not one."""
 
@@ -233,21 +229,12 @@ class CeilingsJob:
     """Measure this GPU's ceilings over `runs` rounds. Raises ValueError."""
 
     runs: int = 10
+    title: ClassVar[str] = "This GPU's ceilings: copy, bf16 and fp8"
+    size: ClassVar[str] = f"a copy of {COPY_BYTES >> 30} GiB beside matmuls of {MATMUL_SIDE}³"
+    size_advice: ClassVar[str] = "A smaller copy would stay in the L2: free memory on this GPU"
 
     def __post_init__(self) -> None:
         check_whole(1, MAX_RUNS, runs=self.runs)
-
-    @property
-    def title(self) -> str:
-        return "This GPU's ceilings: copy, bf16 and fp8"
-
-    @property
-    def size(self) -> str:
-        return f"a copy of {COPY_BYTES >> 30} GiB beside matmuls of {MATMUL_SIDE}³"
-
-    @property
-    def size_advice(self) -> str:
-        return "A smaller copy would stay in the L2: free memory on this GPU"
 
 
 FIRST_FLOP = 2**39

@@ -65,7 +65,6 @@ _MOST_KERNELS = 40
 _ALIGNED = 16
 """Triton compiles a kernel anew for sizes that this divides."""
 _HEADER = ("recipe", "matmul", "shapes", "× torch", "10%", "lowest", "regret 50%", "regret 95%")
-_HALF, _MOST = 0.5, 0.95
 STOPPED = 130
 DRAWN = ("per_tensor", "per_tensor_e4m3", "rowwise", "deepseek_v3", "mxfp8")
 
@@ -116,7 +115,7 @@ def _table(rows: Sequence[Row]) -> str:
         ratios = spread(row.ratio for row in alike if row.ratio is not None)
         shown = (ratios.geometric_mean, ratios.p10, ratios.worst) if ratios else (None, None, None)
         regrets = [row.regret for row in alike if row.regret is not None]
-        lost = [f"{percentile(regrets, part):.1%}" if regrets else "–" for part in (_HALF, _MOST)]
+        lost = [f"{percentile(regrets, part):.1%}" if regrets else "–" for part in (0.5, 0.95)]
         lines.append((*names, str(len(alike)), *(figure(each, ".3f") for each in shown), *lost))
     return text(columns(lines, header=_HEADER)) if lines else ""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from statistics import geometric_mean
+from typing import ClassVar
 
 import numpy as np
 
@@ -117,6 +118,7 @@ class AnyShapeJob:
     matmul: str
     count: int = 20
     seed: int = 0
+    size_advice: ClassVar[str] = "Draw a smaller number of shapes, or those of another seed"
 
     def __post_init__(self) -> None:
         check_known("recipe", self.recipe, RECIPES)
@@ -138,10 +140,6 @@ class AnyShapeJob:
     def size(self) -> str:
         return f"the largest of {self.count} shapes of seed {self.seed}"
 
-    @property
-    def size_advice(self) -> str:
-        return "Draw a smaller number of shapes, or those of another seed"
-
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
@@ -162,9 +160,6 @@ class AnyShapeDraw:
         return len(self.rows) + len(self.left_out)
 
 
-_TENTH, _HALF = 0.1, 0.5
-
-
 @dataclass(frozen=True, kw_only=True)
 class Spread:
     count: int
@@ -182,8 +177,8 @@ def spread(ratios: Iterable[float]) -> Spread | None:
     return Spread(
         count=len(sorted_ratios),
         worst=sorted_ratios[0],
-        p10=percentile(sorted_ratios, _TENTH),
-        median=percentile(sorted_ratios, _HALF),
+        p10=percentile(sorted_ratios, 0.1),
+        median=percentile(sorted_ratios, 0.5),
         geometric_mean=geometric_mean(sorted_ratios),
         best=sorted_ratios[-1],
     )

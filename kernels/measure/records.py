@@ -140,9 +140,6 @@ def read_records(folder: Path) -> Records:
     )
 
 
-_FILE = RECORDS / "quoted.toml"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Quoted:
     """A library's speed on one GEMM, and that of torch's op in the same run."""
@@ -160,6 +157,6 @@ class Quoted:
         return self.tflop_s / self.torch_tflop_s
 
 
-def quoted(path: Path = _FILE) -> tuple[Quoted, ...]:
-    entries = tomllib.loads(path.read_text(encoding="utf-8"))["figures"]
+def quoted() -> tuple[Quoted, ...]:
+    entries = tomllib.loads((RECORDS / "quoted.toml").read_text(encoding="utf-8"))["figures"]
     return tuple(from_data(Quoted, entry) for entry in entries)

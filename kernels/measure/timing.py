@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import median, quantiles
 from typing import Protocol
 
@@ -173,7 +174,9 @@ class ColdTurn:
         self._contender, self._flush = contender, flush
         launches = contender.launches
         _warm_up(launches)
-        self._pairs = [(_node(), _node()) for _ in range(COLD_LAUNCHES)]
+        # External events become nodes of the graph, so that each replay records them.
+        node = partial(torch.cuda.Event, enable_timing=True, external=True)
+        self._pairs = [(node(), node()) for _ in range(COLD_LAUNCHES)]
         self._graph = torch.cuda.CUDAGraph()
         with capturing(self._graph):
             for number, (started, ended) in enumerate(self._pairs):
@@ -238,11 +241,6 @@ def run_us(run: Launch, times: int) -> float:
     ended.record()
     ended.synchronize()
     return started.elapsed_time(ended) * 1e3
-
-
-def _node() -> torch.cuda.Event:
-    """An event that a capture makes a node of its graph, so that each replay records it."""
-    return torch.cuda.Event(enable_timing=True, external=True)
 
 
 def _load_of(graph: torch.cuda.CUDAGraph, load_us: float) -> Gauges:

@@ -51,37 +51,44 @@ loses its GPU.
 _NAMES = {_TENSOR: "one scale a tensor", _ROW: "one scale a row"}
 _BLOCKS = {_LINE: "BlockWise1x128", _SQUARE: "BlockWise128x128"}
 _THEN_ADD = ", then D.add_ of it"
-_BF16 = "bf16 torch.mm"
-_BF16_TO_FP32 = "bf16 torch.mm, out_dtype=fp32"
-_BF16_ADDS = "bf16 torch.addmm into D, out_dtype=fp32"
-
-
-Bf16Build = Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], Launch]
-"""A launch for bf16 a [M, K], bf16 b [N, K], and the fp32 D that the product is added to, or None."""
 
 
 @dataclass(frozen=True)
-class ScaledOp:
-    """One scaled matmul of torch: its name, and a maker of its launch for two operands."""
+class TorchOp:
+    """One matmul of torch: its name, and a maker of its launch for two operands.
+
+    adds: it adds its product into fp32 D, the maker's third argument.
+    """
 
     title: str
-    build: Callable[[QuantizedTensor, QuantizedTensor], Launch]
+    build: Callable[..., Launch]
+    adds: bool = False
 
-    def launch(self, a: QuantizedTensor, b: QuantizedTensor, out: torch.Tensor, into: Into) -> Launch:
-        """Launch into a new tensor, or add to fp32 `out` by another op: torch has none that adds."""
+    def launch(self, a: GemmOperand, b: GemmOperand, out: torch.Tensor, into: Into) -> Launch:
+        """Launch into a new tensor, or add to fp32 `out`, by another op if this one does not."""
+        if self.adds:
+            return self.build(a, b, out)
         product = self.build(a, b)
         return product if into is Into.NEW else lambda: out.add_(product())
 
     def named(self, into: Into) -> str:
-        return self.title if into is Into.NEW else self.title + _THEN_ADD
+        return self.title if self.adds or into is Into.NEW else self.title + _THEN_ADD
 
 
-def bf16_peer(a: torch.Tensor, b: torch.Tensor, add_to: torch.Tensor | None) -> Launch:
-    """torch.mm of bf16 a [M, K] and b [N, K], any strides, to bf16.
+def bf16_peer(a: torch.Tensor, b: torch.Tensor) -> Launch:
+    """torch.mm of bf16 a [M, K] and b [N, K], any strides, to bf16."""
+    return lambda: torch.mm(a, b.T)
 
-    With `add_to`, it is added as autograd adds a bf16 gradient to an fp32 one.
-    """
-    return (lambda: torch.mm(a, b.T)) if add_to is None else lambda: add_to.add_(torch.mm(a, b.T))
+
+_BF16 = TorchOp("bf16 torch.mm", bf16_peer)
+_BF16_TO_FP32 = TorchOp(
+    "bf16 torch.mm, out_dtype=fp32", lambda a, b: lambda: torch.mm(a, b.T, out_dtype=torch.float32)
+)
+_BF16_ADDS = TorchOp(
+    "bf16 torch.addmm into D, out_dtype=fp32",
+    lambda a, b, d: lambda: torch.addmm(d, a, b.T, out_dtype=torch.float32, out=d),
+    adds=True,
+)
 
 
 def fp8_peer(a: torch.Tensor, b: torch.Tensor) -> Launch:
@@ -98,27 +105,17 @@ def fp8_peer(a: torch.Tensor, b: torch.Tensor) -> Launch:
     return lambda: torch._scaled_mm(left, right, *scales, out_dtype=torch.bfloat16, use_fast_accum=True)
 
 
-def bf16_ops(
-    a: torch.Tensor, b: torch.Tensor, out: torch.dtype, add_to: torch.Tensor | None
-) -> dict[str, Bf16Build]:
-    """Torch's bf16 matmuls by name, into a new D of dtype `out`, or added into an fp32 D.
+def bf16_ops(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor, into: Into) -> tuple[TorchOp, ...]:
+    """Torch's bf16 matmuls into a new D like `out`, or added into an fp32 D.
 
     Where D is fp32, an op that rounds it to bf16 writes half the bytes: it is a peer only where torch has no
     other. Ops that an older torch may lack are tried once.
     """
-    if add_to is None:
-        has_op = out == torch.float32 and not _refusal(_bf16_to_fp32(a, b, None), a.device)
-        return {_BF16_TO_FP32: _bf16_to_fp32} if has_op else {_BF16: bf16_peer}
-    has_op = not _refusal(_bf16_addmm(a, b, add_to.clone()), add_to.device)
-    return {_BF16 + _THEN_ADD: bf16_peer} | ({_BF16_ADDS: _bf16_addmm} if has_op else {})
-
-
-def _bf16_to_fp32(a: torch.Tensor, b: torch.Tensor, add_to: torch.Tensor | None) -> Launch:
-    return lambda: torch.mm(a, b.T, out_dtype=torch.float32)
-
-
-def _bf16_addmm(a: torch.Tensor, b: torch.Tensor, add_to: torch.Tensor) -> Launch:
-    return lambda: torch.addmm(add_to, a, b.T, out_dtype=torch.float32, out=add_to)
+    if into is Into.ACCUMULATE:
+        refusal = _refusal(_BF16_ADDS.build(a, b, out.clone()), out.device)
+        return (_BF16,) if refusal else (_BF16, _BF16_ADDS)
+    has_op = out.dtype == torch.float32 and not _refusal(_BF16_TO_FP32.build(a, b), a.device)
+    return (_BF16_TO_FP32 if has_op else _BF16,)
 
 
 def _refusal(launch: Launch, device: torch.device) -> str:
@@ -126,7 +123,7 @@ def _refusal(launch: Launch, device: torch.device) -> str:
     return "" if error is None else str(error).splitlines()[0]
 
 
-def scaled_ops(a: GemmOperand, b: GemmOperand, plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
+def scaled_ops(a: GemmOperand, b: GemmOperand, plan: GemmPlan) -> tuple[TorchOp, ...] | str:
     """Torch's ops that compute at least what the plan does, each tried once; or a sentence on why there is
     none.
 
@@ -140,7 +137,7 @@ def scaled_ops(a: GemmOperand, b: GemmOperand, plan: GemmPlan) -> tuple[ScaledOp
     return usable or f"torch {torch.__version__} refuses this one: {[*refusals.values()][-1]}"
 
 
-def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
+def candidate_ops(plan: GemmPlan) -> tuple[TorchOp, ...] | str:
     operands = plan.numerics.operands
     if not operands.quantized:
         return "both operands stay bf16, so that torch.mm is torch's op for them"
@@ -160,7 +157,7 @@ def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
     return f"torch has no scaled matmul for tiles {tiles[0]} · {tiles[1]}"
 
 
-def _whole_k_op(plan: GemmPlan, fast: bool) -> ScaledOp:
+def _whole_k_op(plan: GemmPlan, fast: bool) -> TorchOp:
     """torch._scaled_mm with K padded by zeros to a multiple of 16, which torch needs."""
     tile, out = plan.numerics.spec.a.tile, torch_dtype(plan.numerics.spec.out)
 
@@ -172,10 +169,10 @@ def _whole_k_op(plan: GemmPlan, fast: bool) -> ScaledOp:
             scales = (a.operand_scale.contiguous(), b.operand_scale.T.contiguous())
         return lambda: torch._scaled_mm(left, right, *scales, out_dtype=out, use_fast_accum=fast)
 
-    return ScaledOp(f"torch._scaled_mm, {_NAMES[tile]}, use_fast_accum={fast}", build)
+    return TorchOp(f"torch._scaled_mm, {_NAMES[tile]}, use_fast_accum={fast}", build)
 
 
-def _unit_op(plan: GemmPlan, fast: bool) -> ScaledOp:
+def _unit_op(plan: GemmPlan, fast: bool) -> TorchOp:
     """torch._scaled_mm with unit scales to fp32, then times the rows' scales and the columns'.
 
     Three kernels instead of one: with few tokens they take less time than torch's rowwise kernel.
@@ -195,10 +192,10 @@ def _unit_op(plan: GemmPlan, fast: bool) -> ScaledOp:
 
         return launch
 
-    return ScaledOp(f"torch._scaled_mm, unit scales, then × both scales, use_fast_accum={fast}", build)
+    return TorchOp(f"torch._scaled_mm, unit scales, then × both scales, use_fast_accum={fast}", build)
 
 
-def _block_op(plan: GemmPlan, fast: bool) -> ScaledOp:
+def _block_op(plan: GemmPlan, fast: bool) -> TorchOp:
     """torch.nn.functional.scaled_mm with a scale for each block.
 
     Rows that are no multiple of _SCALE_ROWS are padded by zeros, outside of the time.
@@ -220,7 +217,7 @@ def _block_op(plan: GemmPlan, fast: bool) -> ScaledOp:
         return launch if (m, n) == (left.shape[0], right.shape[1]) else lambda: launch()[:m, :n]
 
     title = " · ".join(_BLOCKS[tile] for tile in tiles)
-    return ScaledOp(f"torch.nn.functional.scaled_mm, {title}, use_fast_accum={fast}", build)
+    return TorchOp(f"torch.nn.functional.scaled_mm, {title}, use_fast_accum={fast}", build)
 
 
 def _no_mx() -> str:

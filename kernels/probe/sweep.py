@@ -5,6 +5,7 @@ Importing this needs neither torch nor a GPU.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,7 @@ class ProbeJob:
     format: str
     seed: int
     lengths: tuple[int, ...]
+    size_advice: ClassVar[str] = "Make the longest K smaller"
 
     def __post_init__(self) -> None:
         check_known("operation", self.operation, SWEPT)
@@ -70,10 +72,6 @@ class ProbeJob:
     @property
     def size(self) -> str:
         return f"K = {self.lengths[-1]}"
-
-    @property
-    def size_advice(self) -> str:
-        return "Make the longest K smaller"
 
     def codes(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         """uint8 a[M, K] and b[N, K] for the longest K."""

@@ -6,6 +6,7 @@ Recorded rows lie in assets/layer/<gpu>.jsonl.
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import ClassVar
 
 from fp8core.recipes import RECIPES, Recipe
 from kernels.layer.plan import refusal
@@ -48,17 +49,14 @@ class Way(Enum):
 
     @property
     def title(self) -> str:
-        return _TITLES[self]
-
-
-_TITLES = {
-    Way.BF16: "bf16",
-    Way.NAIVE: "naive fp8: casts by torch's own operations",
-    Way.COMPILED: "fp8, casts by torch.compile",
-    Way.OURS: "fp8, fused",
-    Way.OURS_KEPT: "fp8, fused, weights kept",
-    Way.BOUND: "fp8, free casts: the matmuls alone",
-}
+        return {
+            Way.BF16: "bf16",
+            Way.NAIVE: "naive fp8: casts by torch's own operations",
+            Way.COMPILED: "fp8, casts by torch.compile",
+            Way.OURS: "fp8, fused",
+            Way.OURS_KEPT: "fp8, fused, weights kept",
+            Way.BOUND: "fp8, free casts: the matmuls alone",
+        }[self]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +73,7 @@ class TimelineJob:
     out: int
     rounds: int = 7
     turn_ms: int = 20
+    size_advice: ClassVar[str] = "Take a smaller number of tokens"
 
     def __post_init__(self) -> None:
         check_known("recipe", self.recipe, RECIPES)
@@ -96,10 +95,6 @@ class TimelineJob:
     @property
     def size(self) -> str:
         return f"tokens × in × out = {self.tokens} × {self.in_} × {self.out}"
-
-    @property
-    def size_advice(self) -> str:
-        return "Take a smaller number of tokens"
 
     @property
     def title(self) -> str:

@@ -21,7 +21,7 @@ from kernels.layer.steps import Call, random_seeds, steps_of
 from kernels.layer.timeline import casts
 from kernels.layer.timeline.row import Block, Phase, Role, TimelineJob, Way
 from kernels.layer.timeline.trace import EachOperation, Piece, Pieces, bytes_of, wait
-from kernels.measure.torch_peers import ScaledOp, scaled_ops
+from kernels.measure.torch_peers import TorchOp, scaled_ops
 from kernels.precompile import keep_compiled_code
 from kernels.quantize import swiglu_backward_quantize, swiglu_quantize
 
@@ -209,7 +209,7 @@ class TorchCasts:
 
     device: Device
     compiled: Compile
-    ops: dict[tuple[str, int, int, int], ScaledOp | str] = field(default_factory=dict)
+    ops: dict[tuple[str, int, int, int], TorchOp | str] = field(default_factory=dict)
 
     @property
     def calls(self) -> Calls:
@@ -236,7 +236,7 @@ class TorchCasts:
         if key not in self.ops:
             self.ops[key] = self._op(product, (m, n, k), operands)
         op = self.ops[key]
-        if isinstance(op, ScaledOp):
+        if isinstance(op, TorchOp):
             return op.build(*(casts.as_operand(*x, each.operand) for x, each in operands))()
         left, right = (
             mn_first(each, x) if len(x) == 1 else self.compiled(casts.values)(*x) for x, each in operands
@@ -245,7 +245,7 @@ class TorchCasts:
 
     def _op(
         self, product: Product, mnk: tuple[int, int, int], operands: Sequence[tuple[Parts, Reading]]
-    ) -> ScaledOp | str:
+    ) -> TorchOp | str:
         """The fastest of torch's scaled matmuls, or a reason why there is none."""
         if any(each.operand is None for _, each in operands):
             return "an operand stays bf16"

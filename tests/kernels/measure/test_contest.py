@@ -17,7 +17,7 @@ from kernels.measure.jobs import GemmJob, Into
 from kernels.measure.operands import Operands
 from kernels.measure.rows import Peer
 from kernels.measure.timing import order
-from kernels.measure.torch_peers import ScaledOp, bf16_peer
+from kernels.measure.torch_peers import TorchOp, bf16_ops, bf16_peer
 from kernels.nvml import Gauges
 
 RAN: list[str] = []
@@ -53,7 +53,7 @@ def ops(monkeypatch):
     """Two ops that torch has for anything, and room for what ran."""
     RAN.clear()
     LOADED.clear()
-    made = tuple(ScaledOp(name, lambda a, b: lambda: torch.ones(())) for name in ("slow op", "fast op"))
+    made = tuple(TorchOp(name, lambda a, b: lambda: torch.ones(())) for name in ("slow op", "fast op"))
     monkeypatch.setattr("kernels.measure.gemm.scaled_ops", lambda a, b, plan: made)
     monkeypatch.setattr("kernels.measure.gemm.turns_of", lambda job, device: StandIn)
     return made
@@ -139,5 +139,6 @@ def test_accumulating_adds_every_contender_s_product_into_d(ops):
     assert out.tolist() == [[6.0, 6.0], [6.0, 6.0]]
     assert ops[0].launch(None, None, out, Into.NEW)().tolist() == 1.0
     a, b = torch.ones(2, 3, dtype=torch.bfloat16), torch.ones(2, 3, dtype=torch.bfloat16)
-    assert bf16_peer(a, b, out)().tolist() == [[9.0, 9.0], [9.0, 9.0]]
-    assert bf16_peer(a, b, None)().tolist() == [[3.0, 3.0], [3.0, 3.0]]
+    first, *_ = bf16_ops(a, b, out, Into.ACCUMULATE)
+    assert first.launch(a, b, out, Into.ACCUMULATE)().tolist() == [[9.0, 9.0], [9.0, 9.0]]
+    assert bf16_peer(a, b)().tolist() == [[3.0, 3.0], [3.0, 3.0]]
