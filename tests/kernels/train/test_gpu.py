@@ -105,7 +105,7 @@ def test_statistics_of_the_kernels_are_those_of_the_reference(recipe, text):
 
 def test_a_whole_run_goes_on_from_its_state(text):
     one = trainer_of("nvfp4", text)
-    looks = {step: (add_held_out, add_statistics) for step in (STEPS // 2, STEPS)}
+    looks = dict.fromkeys((STEPS // 2, STEPS), (add_held_out, add_statistics))
 
     def ran(course: Course, stopped):
         return run(one, course, looks, progress=lambda *call: None, stopped=stopped)
