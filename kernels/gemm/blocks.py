@@ -1,5 +1,6 @@
 """Blocks: the cut of a GEMM into programs. They decide its speed, not its numerics. Pure; no torch."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import ceil, inf
@@ -68,48 +69,44 @@ class Blocks:
     decoded: str = ""
 
     def __post_init__(self) -> None:
+        if fault := next(self._faults(), ""):
+            raise ValueError(fault)
+
+    def _faults(self) -> Iterator[str]:
+        simple, decoding = self.variant.is_simple, self.variant is Variant.DECODING
         for name in ("block_m", "block_n", "block_k"):
             size = getattr(self, name)
-            if size < 1 or (size & (size - 1) and self.variant.is_simple):
-                raise ValueError(f"{name} is a power of two, got {size}")
-        warps = _DECODING_WARPS if self.variant is Variant.DECODING else _WARPS
+            if size < 1 or (size & (size - 1) and simple):
+                yield f"{name} is a power of two, got {size}"
+        warps = _DECODING_WARPS if decoding else _WARPS
         if self.warps not in warps or self.stages < 1 or self.group < 1:
-            raise ValueError(
+            yield (
                 f"a block takes {' or '.join(map(str, warps))} warps, 1 stage or more and a group of 1 or "
                 f"more, got {self.warps} warps, {self.stages} stages, a group of {self.group}"
             )
         shares = not self.persistent or self.variant is Variant.SMALL_M
         if not 1 <= self.split_k <= (MAX_SPLIT if shares else 1):
-            raise ValueError(
+            yield (
                 f"K is split into 1 to {MAX_SPLIT} parts, and by persistent programs only in small_m, "
                 f"got {self.split_k}{' by persistent programs' if self.persistent else ''}"
             )
         if self.decoded not in ("", "a", "b", "ab"):
-            raise ValueError(f'decoded names operands: "", "a", "b" or "ab", got {self.decoded!r}')
-        fault = self._simple_fault() if self.variant.is_simple else self._specialized_fault()
-        if fault:
-            raise ValueError(fault)
-
-    def _simple_fault(self) -> str:
-        transposed = ", transposed" if self.transposed else ""
-        if self.decoded == ("b" if self.transposed else "a"):
-            return (
+            yield f'decoded names operands: "", "a", "b" or "ab", got {self.decoded!r}'
+        got = f"got {self.decoded!r}{', transposed' if self.transposed else ''}"
+        if simple and self.decoded == ("b" if self.transposed else "a"):
+            yield (
                 "the left factor is not decoded alone: its values lie in registers, and Triton lets the next "
-                f"step overwrite them while the tensor core still reads; got {self.decoded!r}{transposed}"
+                f"step overwrite them while the tensor core still reads; {got}"
             )
-        plain = self.tma and self.split_k == 1 and not (self.persistent or self.transposed or self.decoded)
-        if self.variant is Variant.NATIVE_MX and not plain:
-            return f"the scaled tensor core's kernel has TMA and one program a block, got {self.title}"
-        return ""
+        if self.variant is Variant.NATIVE_MX and (self.persistent or not self._is_plain):
+            yield f"the scaled tensor core's kernel has TMA and one program a block, got {self.title}"
+        if not simple and (self.transposed or bool(self.decoded) != decoding):
+            able = "A or B or both" if decoding else "neither A nor B"
+            yield f"the {self.variant.value} variant is not transposed and decodes {able}, {got}"
 
-    def _specialized_fault(self) -> str:
-        decodes = ("a", "b", "ab") if self.variant is Variant.DECODING else ("",)
-        if not self.transposed and self.decoded in decodes:
-            return ""
-        able = "A or B or both" if self.variant is Variant.DECODING else "neither A nor B"
-        transposed = ", transposed" if self.transposed else ""
-        got = f"got {self.decoded!r}{transposed}"
-        return f"the {self.variant.value} variant is not transposed and decodes {able}, {got}"
+    @property
+    def _is_plain(self) -> bool:
+        return self.tma and self.split_k == 1 and not (self.transposed or self.decoded)
 
     def decodes(self, side: Side) -> bool:
         return side.value.lower() in self.decoded
@@ -117,8 +114,7 @@ class Blocks:
     @property
     def is_general(self) -> bool:
         """True if the simple variant needs general_gemm_kernel: for split-K, decoding, Dᵀ, or no TMA."""
-        plain = self.tma and self.split_k == 1 and not (self.transposed or self.decoded)
-        return self.variant is Variant.SIMPLE and not plain
+        return self.variant is Variant.SIMPLE and not self._is_plain
 
     @property
     def title(self) -> str:
@@ -156,9 +152,9 @@ class Blocks:
         return -(-steps // length), length
 
     def operand_bytes(self, element_bytes: int) -> int:
-        rows_of = {"a": self.block_m, "b": self.block_n}
         each = (
-            rows * (_CODE_BYTES if side in self.decoded else element_bytes) for side, rows in rows_of.items()
+            rows * (_CODE_BYTES if side in self.decoded else element_bytes)
+            for side, rows in (("a", self.block_m), ("b", self.block_n))
         )
         return ceil(sum(each) * self.block_k)
 

@@ -75,19 +75,11 @@ def offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
     of_fp8, writes_fp32 = numerics.arithmetic is Arithmetic.FP8, numerics.spec.out == FORMATS["fp32"]
     for block_m, block_n, warps, longer in _FP8_SIDES if of_fp8 else _BF16_SIDES:
         sums = block_m * block_n // (THREADS_A_WARP * warps)
-        block_k = step_k(numerics) * (longer if numerics.promotion is WHOLE else 1)
         if sums > _most_sums(numerics, device) or (sums == _ACCUMULATORS and not writes_fp32):
             continue
+        block_k = step_k(numerics) * (longer if numerics.promotion is WHOLE else 1)
         group = 32 if numerics.promotion is not WHOLE else 8
-        blocks = Blocks(
-            block_m=block_m,
-            block_n=block_n,
-            block_k=block_k,
-            group=group,
-            warps=warps,
-            stages=_STAGES,
-            tma=has_tma(device),
-        )
+        blocks = _blocks(device, block_m, block_n, block_k, warps=warps, group=group)
         above = max(least, _LOW * (block_m > _LOW), FEW * (block_n not in _NARROW_SIDES_N))
         most = _WAVES if block_n < 128 else inf
         spills = sums == _ACCUMULATORS  # all but the first
@@ -144,15 +136,9 @@ def _few_tokens(numerics: Numerics, device: Device) -> Iterator[Offer]:
             continue
         if not decoded and 2 * sums <= _most_sums(numerics, device) and warps > 4:  # 4 warps can hold it
             continue
-        blocks = Blocks(
-            block_m=block_m,
-            block_n=block_n,
-            block_k=2 * step_k(numerics) if decoded else step_k(numerics),
-            warps=warps,
-            stages=_STAGES,
-            tma=has_tma(device),
-            transposed=transposed,
-            decoded=decoded,
+        block_k = step_k(numerics) * (2 if decoded else 1)
+        blocks = _blocks(
+            device, block_m, block_n, block_k, warps=warps, transposed=transposed, decoded=decoded
         )
         least = 0 if block_m == _LOW and not transposed else block_m // 2 * (block_m > _LEAST_ROWS)
         rows = (least, min(FEW, block_m * (1 + (block_m >= _LOW))))
@@ -172,21 +158,19 @@ def _without_passes(numerics: Numerics, device: Device, least: int) -> Iterator[
     sides = [(*sides, 8 if sides[1] > _LOW else 4) for sides in product((_LOW, 2 * _LOW), repeat=2)]
     sides += [(_LOW // 2, _LOW, 8), (_LOW, _LOW, 8)]
     for block_m, block_n, warps in sides:
-        blocks = Blocks(
-            block_m=block_m,
-            block_n=block_n,
-            block_k=2 * step_k(numerics),
-            warps=warps,
-            stages=_STAGES,
-            tma=has_tma(device),
-            transposed=True,
-            decoded="ab",
-        )
+        block_k = 2 * step_k(numerics)
+        blocks = _blocks(device, block_m, block_n, block_k, warps=warps, transposed=True, decoded="ab")
         tries = [blocks, replace(blocks, stages=_FEW_STAGES)]
         if block_n == _LOW and warps > 4:
             tries.append(replace(blocks, block_k=2 * blocks.block_k, stages=_FEW_STAGES))
         for each in tries:
             yield from _offer(numerics, each, device, rows=(least, inf), waves=(0, _WAVES), splits=_RUNS)
+
+
+def _blocks(device: Device, block_m: int, block_n: int, block_k: int, **rest: Any) -> Blocks:
+    """Blocks with the usual stages."""
+    sizes = {"block_m": block_m, "block_n": block_n, "block_k": block_k}
+    return Blocks(**sizes, stages=_STAGES, tma=has_tma(device), **rest)
 
 
 def _most_sums(numerics: Numerics, device: Device) -> int:
@@ -219,14 +203,12 @@ def built_in(numerics: Numerics, mnk: Mnk, device: Device) -> Blocks:
     """Blocks for a GEMM that no table has, good on an H200, with the stages that fit here."""
     if numerics.arithmetic is Arithmetic.NATIVE_MX:
         return block_scaled.built_in(numerics, mnk, device)
-    common: dict[str, int | bool] = {"block_k": step_k(numerics), "tma": has_tma(device)}
-    promoting = Blocks(block_m=64, block_n=128, warps=4, stages=3, group=32, **common)
-    low = Blocks(block_m=64, block_n=128, warps=4, stages=4, **common)
-    middle = Blocks(block_m=128, block_n=128, warps=4 if has_tma(device) else 8, stages=4, **common)
-    large = Blocks(block_m=128, block_n=256, warps=8, stages=3, persistent=True, **common)
+    low = replace(_blocks(device, 64, 128, step_k(numerics), warps=4), stages=4)
+    middle = replace(low, block_m=128, warps=4 if has_tma(device) else 8)
+    large = replace(middle, block_n=256, warps=8, stages=3, persistent=True)
     if numerics.promotion is not WHOLE:
         # Small enough for three programs on an SM: one promotes while another multiplies.
-        choices = [promoting]
+        choices = [replace(low, stages=3, group=32)]
     elif mnk[0] <= low.block_m:
         choices = [low]
     elif large.count(*mnk[:2]) < device.sms:
