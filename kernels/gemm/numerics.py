@@ -1,6 +1,6 @@
 """Numerics of a GEMM: formats of the factors, place of the scales, way of summing. Pure; no torch, no GPU."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property, lru_cache
@@ -165,20 +165,21 @@ def _in_family(operand: OperandSpec | None) -> str:
 @lru_cache(maxsize=1024)
 def numerics_of(spec: MatmulSpec, device: Device, summation: Summation) -> Numerics | Unsupported:
     """Numerics of a matmul on a device; or one sentence saying why it cannot run."""
+    try:
+        return _numerics(spec, device, summation)
+    except Unsupported as error:
+        return error.with_traceback(None)
+
+
+def _numerics(spec: MatmulSpec, device: Device, summation: Summation) -> Numerics:
     if spec.out not in (FORMATS["bf16"], FORMATS["fp32"]):
-        return Unsupported(f"the GEMM writes bf16 or fp32, not {spec.out.name}")
-    reason = unreadable("A", spec.a) or unreadable("B", spec.b)
-    if reason:
-        return Unsupported(reason)
-    unwritten = check_operand(spec.a) or check_operand(spec.b)
-    if unwritten is not None:
-        return unwritten
+        raise Unsupported(f"the GEMM writes bf16 or fp32, not {spec.out.name}")
+    if reason := unreadable("A", spec.a) or unreadable("B", spec.b):
+        raise Unsupported(reason)
+    if unwritten := check_operand(spec.a) or check_operand(spec.b):
+        raise unwritten
     if summation is Summation.REFOLDED:
-        folded = refolded_spec(spec, device)
-        if isinstance(folded, Unsupported):
-            return folded
-        numerics = numerics_of(folded, device, Summation.RECIPE)
-        return numerics if isinstance(numerics, Unsupported) else replace(numerics, refolded_from=spec)
+        return replace(_numerics(_refolded(spec, device), device, Summation.RECIPE), refolded_from=spec)
     at = scale_at(spec, _PROMOTED.promotion)
     arithmetic = Arithmetic.FP8 if takes_fp8(spec) else Arithmetic.DEQUANTIZED
     if isinstance(native_kind(spec, device), NativeKind):
@@ -186,75 +187,69 @@ def numerics_of(spec: MatmulSpec, device: Device, summation: Summation) -> Numer
     elif at is ScaleAt.OPERANDS:
         arithmetic = Arithmetic.DEQUANTIZED
     promotion = _promotion(spec, at, arithmetic, summation)
-    if isinstance(promotion, Unsupported):
-        return promotion
-    reason = "" if arithmetic is Arithmetic.NATIVE_MX else _uneven(spec, at, promotion)
-    if reason:
-        return Unsupported(reason)
+    if arithmetic is not Arithmetic.NATIVE_MX:
+        _check_steps(spec, at, promotion)
     return Numerics(spec=spec, arithmetic=arithmetic, scale_at=at, promotion=promotion)
 
 
-def refolded_spec(spec: MatmulSpec, device: Device) -> MatmulSpec | Unsupported:
-    """The spec of both operands after refolding; or the reason why they are not refolded."""
+def _refolded(spec: MatmulSpec, device: Device) -> MatmulSpec:
+    """The spec of both operands after refolding."""
     if isinstance(native_kind(spec, device), NativeKind):
-        return Unsupported(
+        raise Unsupported(
             f"refolding is for GPUs without block-scaled MMA, and {device.name} multiplies these as they are"
         )
     for name, operand in (("A", spec.a), ("B", spec.b)):
         if operand is None or operand.format.name not in _REFOLDED_FORMATS or operand.scale_rule.outer:
             came = "bf16" if operand is None else f"{operand.format.name}, {operand.scale_rule.words}"
-            return Unsupported(
+            raise Unsupported(
                 f"refolding moves codes of {' and '.join(_REFOLDED_FORMATS)} with one level of scales, and "
                 f"{name} comes as {came}"
             )
     try:
         a, b = (refolded(spec.operand(side), REFOLDED_TILES[side]) for side in Side)
     except ValueError as error:
-        return Unsupported(str(error))
+        raise Unsupported(str(error)) from error
     return replace(spec, a=a, b=b, accumulator=_PROMOTED)
 
 
-def _promotion(
-    spec: MatmulSpec, at: ScaleAt, arithmetic: Arithmetic, summation: Summation
-) -> Extent | Unsupported:
+def _promotion(spec: MatmulSpec, at: ScaleAt, arithmetic: Arithmetic, summation: Summation) -> Extent:
     """Promotion of a plan. A scale of sums that changes along K overrides `summation`. Sums of bf16 products
     are fp32 sums already.
     """
     if at is ScaleAt.K_LOOP:
         step = min(spec.extents_along_k)
         if summation is Summation.FAST:
-            return Unsupported(
+            raise Unsupported(
                 f"fast accumulation keeps one sum in the tensor core over all of K, but a scale here changes "
                 f"every {step} along K, so the sum has to come out every {step}"
             )
         if any(extent % step for extent in spec.extents_along_k):
-            sizes = " and ".join(map(str, spec.extents_along_k))
-            return Unsupported(f"tiles of {sizes} along K do not nest")
+            raise Unsupported(f"tiles of {_listed(spec.extents_along_k)} along K do not nest")
         return step
-    if arithmetic is not Arithmetic.FP8:
-        if summation is not Summation.PROMOTED:
-            return WHOLE
+    if arithmetic is Arithmetic.FP8 and summation is not Summation.FAST:
+        return _PROMOTED.promotion if summation is Summation.PROMOTED else spec.accumulator.promotion
+    if summation is Summation.PROMOTED:
         sums = "these operands are multiplied as bf16 and summed in fp32"
         if arithmetic is Arithmetic.NATIVE_MX:
             sums = "Blackwell multiplies these by their scales and sums them in fp32"
-        return Unsupported(f"promotion is for the FP8 tensor core of Hopper; {sums}")
-    if summation is Summation.FAST:
-        return WHOLE
-    return _PROMOTED.promotion if summation is Summation.PROMOTED else spec.accumulator.promotion
+        raise Unsupported(f"promotion is for the FP8 tensor core of Hopper; {sums}")
+    return WHOLE
 
 
-def _uneven(spec: MatmulSpec, at: ScaleAt, promotion: Extent) -> str:
-    """Reason why no block has whole tiles along K, in a sentence; empty for none."""
+def _check_steps(spec: MatmulSpec, at: ScaleAt, promotion: Extent) -> None:
+    """Raise Unsupported if no block has whole tiles along K."""
     if at is ScaleAt.OPERANDS:
-        steps = spec.extents_along_k
-        if any(step & (step - 1) or step > K_PADDING for step in steps):
-            return (
+        if any(step & (step - 1) or step > K_PADDING for step in spec.extents_along_k):
+            raise Unsupported(
                 f"scales on the operands need tiles of 1, 2, 4 … {K_PADDING} along K, got "
-                f"{' and '.join(map(str, steps))}"
+                f"{_listed(spec.extents_along_k)}"
             )
     elif promotion is not WHOLE and (promotion & (promotion - 1) or not MIN_DOT_K <= promotion <= K_PADDING):
-        return (
+        raise Unsupported(
             f"a sum that leaves the tensor core every {promotion} products needs a power of two "
             f"from {MIN_DOT_K} to {K_PADDING}"
         )
-    return ""
+
+
+def _listed(extents: Iterable[int]) -> str:
+    return " and ".join(map(str, extents))

@@ -8,7 +8,7 @@ import streamlit as st
 from fp8core.inputs import InputKind, rules
 from fp8core.linear import MATMULS, Axis, Matmul
 from kernels.device import HOPPER, Unsupported
-from kernels.gemm.numerics import REFOLDED_WORDS, Summation, refolded_spec
+from kernels.gemm.numerics import REFOLDED_WORDS, Summation, numerics_of
 from kernels.measure.jobs import MAX_DIM, MAX_RUNS, STANDARD, GemmJob
 from kernels.measure.rows import Peer, Row
 from pages.kit.controls import Controls
@@ -90,7 +90,7 @@ def draw_job(controls: Controls) -> GemmJob:
     controls.draw(SEED)
     # Refolding is only for a recipe whose scales fold.
     options = dict(ACCUMULATION.options)
-    if isinstance(refolded_spec(recipe.spec(matmul), HOPPER), Unsupported):
+    if isinstance(numerics_of(recipe.spec(matmul), HOPPER, Summation.REFOLDED), Unsupported):
         del options[Summation.REFOLDED.value]
     accumulation = controls.draw(ACCUMULATION, options=options)
     controls.draw(RUNS)
