@@ -15,7 +15,7 @@ import numpy as np
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Offer, Variant
 from kernels.gemm.cost import Vector, class_of, facts_of, predict_us, rates_of, stacked
-from kernels.gemm.hopper.refusals import lacks_specialized
+from kernels.gemm.hopper.blocks import lacks_specialized
 from kernels.gemm.hopper.storage import own_splits
 from kernels.gemm.numerics import Numerics
 from kernels.gemm.tuned import Tuned, table

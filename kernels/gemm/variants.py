@@ -10,7 +10,7 @@ from kernels.device import Device
 from kernels.gemm import block_scaled
 from kernels.gemm.blocks import Blocks, Offer, Variant
 from kernels.gemm.hopper import blocks as hopper
-from kernels.gemm.hopper import refusals, storage
+from kernels.gemm.hopper import storage
 from kernels.gemm.hopper.decoding import blocks as decoding
 from kernels.gemm.hopper.storage import Storage
 from kernels.gemm.numerics import Numerics
@@ -52,7 +52,7 @@ class KernelVariant:
 
 
 _HOPPER: dict[str, Any] = {
-    "lacking": refusals.lacking,
+    "lacking": hopper.lacking,
     "storage": storage.ring,
     "launcher": "gemm.hopper.launch:launch",
     "explained_in": "gemm/hopper/kernel.py",
@@ -85,30 +85,30 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
     Variant.CHAINED: KernelVariant(
         title="The warp-specialized kernel, its sums in the tensor core",
         sources=(("gemm/hopper/chained.py", WHOLE_FILE), _LOADING),
-        refusal=refusals.chained_refusal,
+        refusal=hopper.chained_refusal,
         offers=hopper.chained,
         **_HOPPER,
     ),
     Variant.PROMOTED: KernelVariant(
         title=_PROMOTED_TITLE,
         sources=(("gemm/hopper/promoted.py", WHOLE_FILE), _LOADING),
-        refusal=refusals.promoted_refusal,
+        refusal=hopper.promoted_refusal,
         offers=hopper.promoted,
         **_HOPPER,
     ),
     Variant.PROMOTED_LENT: KernelVariant(
         title=f"{_PROMOTED_TITLE}, D through memory of A",
         sources=(("gemm/hopper/promoted_lent.py", WHOLE_FILE), _PROMOTE, _LOADING),
-        refusal=refusals.lent_refusal,
+        refusal=hopper.lent_refusal,
         offers=hopper.promoted_lent,
-        **_HOPPER | {"lacking": refusals.lacking_to_lend},
+        **_HOPPER | {"lacking": hopper.lacking_to_lend},
     ),
     Variant.SMALL_M: KernelVariant(
         title="The warp-specialized kernel for few tokens",
         sources=(("gemm/hopper/small_m.py", WHOLE_FILE), _PROMOTE, _LOADING),
         shared=", split-K",
         shared_sources=_SHARED,
-        refusal=refusals.small_m_refusal,
+        refusal=hopper.small_m_refusal,
         offers=hopper.small_m,
         **_HOPPER,
     ),
@@ -123,8 +123,8 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
         ),
         shared=", split-K",
         shared_sources=_SHARED,
-        refusal=refusals.decoding_refusal,
-        lacking=refusals.lacking_to_decode,
+        refusal=hopper.decoding_refusal,
+        lacking=hopper.lacking_to_decode,
         offers=decoding.offers,
         storage=storage.decoding,
         launcher="gemm.hopper.decoding.launch:launch",

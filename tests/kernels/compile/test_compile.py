@@ -22,7 +22,7 @@ from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device
 from kernels.gemm.block_scaled import NATIVE, NativeKind, ScaledCore, scaled_core
 from kernels.gemm.blocks import Variant
-from kernels.gemm.hopper.refusals import lacking
+from kernels.gemm.hopper.blocks import lacking
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.variants import VARIANTS

@@ -9,7 +9,7 @@ from fp8core.formats import FORMATS
 from fp8core.linear import Side
 from kernels.device import Device
 from kernels.gemm.blocks import LEAST_STAGES, Blocks, Offer, Variant
-from kernels.gemm.hopper.refusals import undecoded
+from kernels.gemm.hopper.blocks import undecoded
 from kernels.gemm.hopper.sizes import CODES, CONSUMERS, DECODED_K, MOST_ROWS, MOST_ROWS_SPLIT, WARPGROUP_WARPS
 from kernels.gemm.hopper.storage import decoding, filled, takes_pairs, takes_two
 from kernels.gemm.numerics import Numerics

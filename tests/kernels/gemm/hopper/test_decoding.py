@@ -15,9 +15,9 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Variant
 from kernels.gemm.choose import tries
+from kernels.gemm.hopper.blocks import decoding_refusal, lacking_to_decode
 from kernels.gemm.hopper.decoding.blocks import values_order
 from kernels.gemm.hopper.descriptors import loaded_lines
-from kernels.gemm.hopper.refusals import decoding_refusal, lacking_to_decode
 from kernels.gemm.hopper.sizes import TMA_BYTES
 from kernels.gemm.launch import factor, gemm
 from kernels.gemm.numerics import Summation

@@ -14,8 +14,7 @@ from fp8core.recipes import RECIPES
 from kernels.device import HOPPER, Unsupported, current_device
 from kernels.gemm.blocks import Variant
 from kernels.gemm.choose import tries
-from kernels.gemm.hopper.blocks import RING_VARIANTS
-from kernels.gemm.hopper.refusals import lacking
+from kernels.gemm.hopper.blocks import RING_VARIANTS, lacking
 from kernels.gemm.launch import gemm
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_built_in, plan_gemm
