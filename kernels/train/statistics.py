@@ -8,7 +8,6 @@ import copy
 import json
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,31 +27,16 @@ from kernels.measure.machine import commit, today
 from kernels.train.row import CopyStatistics, Number, ProductStatistics, Statistics, rounded
 from kernels.train.step import Trainer
 
-
-@dataclass
-class StepTensors:
-    """Tensors of a linear layer in one step: x [tokens, in], y and dy [tokens, out]."""
-
-    layer: nn.Linear
-    x: torch.Tensor
-    y: torch.Tensor
-    dy: torch.Tensor | None = None
-
-    def of(self, tensor: LayerTensor) -> torch.Tensor:
-        w = self.layer.weight.detach()
-        return {LayerTensor.X: self.x, LayerTensor.W: w, LayerTensor.DY: self.dy}[tensor]
+LayerTensors = dict[LayerTensor, torch.Tensor]
+"""x [tokens, in], w and dy [tokens, out] of a linear layer in one step."""
 
 
-def tensors_of_a_step(trainer: Trainer) -> dict[str, StepTensors]:
-    layers: dict[str, StepTensors] = {}
+def tensors_of_a_step(trainer: Trainer) -> dict[str, LayerTensors]:
+    layers: dict[str, LayerTensors] = {}
 
     def tap(name: str, layer: nn.Linear, x: torch.Tensor, y: torch.Tensor) -> None:
-        one = layers[name] = StepTensors(layer, x.detach(), y.detach())
-
-        def take(dy: torch.Tensor) -> None:
-            one.dy = dy.detach()
-
-        y.register_hook(take)
+        own = layers[name] = {LayerTensor.X: x.detach(), LayerTensor.W: layer.weight.detach()}
+        y.register_hook(lambda dy: own.update({LayerTensor.DY: dy.detach()}))
 
     trainer.observe(tap)
     return layers
@@ -60,32 +44,29 @@ def tensors_of_a_step(trainer: Trainer) -> dict[str, StepTensors]:
 
 def statistics(trainer: Trainer, step: int) -> Statistics:
     """Statistics of a trainer whose model has quantized layers."""
-    layers = {
-        name: one for name, one in tensors_of_a_step(trainer).items() if isinstance(one.layer, Float8Linear)
-    }
-    plan = next(iter(layers.values())).layer.steps.plan
-    products = [getattr(plan, name) for name in MATMULS]
-    readings = [each for one in products for each in (one.a, one.b) if each.operand is not None]
+    quantized, tensors = trainer.model.quantized(), tensors_of_a_step(trainer)
+    layers = [(layer, tensors[name]) for name, layer in quantized.items()]
+    plan = layers[0][0].steps.plan
+    readings = [side for name in MATMULS for side in (getattr(plan, name).a, getattr(plan, name).b)]
     with trainer.beside():
-        of_copies = tuple(_of_copies(layers.values(), reading) for reading in readings)
-        results = [dict(_products(one)) for one in layers.values()]
+        of_copies = tuple(_of_copies(layers, each) for each in readings if each.operand is not None)
+        results = [dict(_products(*one)) for one in layers]
     of_products = tuple(
         ProductStatistics(tensor=matmul.d.value, matmul=name, sqnr_db=tuple(each[name] for each in results))
         for name, matmul in MATMULS.items()
     )
-    return Statistics(step=step, layers=tuple(layers), copies=of_copies, products=of_products)
+    return Statistics(step=step, layers=tuple(quantized), copies=of_copies, products=of_products)
 
 
-def _of_copies(layers: Iterable[StepTensors], reading: Reading) -> CopyStatistics:
-    rows = [_of_copy(one, reading) for one in layers]
+def _of_copies(layers: Iterable[tuple[Float8Linear, LayerTensors]], reading: Reading) -> CopyStatistics:
+    rows = [_of_copy(layer, tensors[reading.tensor], reading) for layer, tensors in layers]
     columns = {name: tuple(each[name] for each in rows) for name in rows[0]}
     return CopyStatistics(tensor=reading.tensor.value, matmul=reading.matmul.name, **columns)
 
 
-def _of_copy(one: StepTensors, reading: Reading) -> dict[str, Number]:
+def _of_copy(layer: Float8Linear, x: torch.Tensor, reading: Reading) -> dict[str, Number]:
     operand = reading.operand
-    x = one.of(reading.tensor)
-    values, codes, scales = _copied(one.layer, x, reading)
+    values, codes, scales = _copied(layer, x, reading)
     truth = _rotated(x.float(), operand)
     error = values - truth
     largest, beyond = _largest(operand.spec.format)
@@ -146,13 +127,14 @@ def _largest(format_: Format) -> tuple[float, float]:
     return float(last), float((last + (last - before) / 2) / last)
 
 
-def _products(one: StepTensors) -> Iterator[tuple[str, Number]]:
+def _products(layer: Float8Linear, tensors: LayerTensors) -> Iterator[tuple[str, Number]]:
     """SQNR of y, dx and dw, by matmul, against the fp32 product of the bf16 operands."""
-    layer = copy.deepcopy(one.layer)
-    x = one.x.clone().requires_grad_()
+    layer = copy.deepcopy(layer)
+    x, w, dy = (tensors[each] for each in (LayerTensor.X, LayerTensor.W, LayerTensor.DY))
+    x32, w32, dy32 = x.float(), w.bfloat16().float(), dy.float()
+    x = x.clone().requires_grad_()
     y = layer(x)
-    y.backward(one.dy)
-    x32, w32, dy32 = one.x.float(), one.layer.weight.detach().bfloat16().float(), one.dy.float()
+    y.backward(dy)
     for name, result, truth in (
         ("fprop", y.detach(), x32 @ w32.T),
         ("dgrad", x.grad, dy32 @ w32),
@@ -194,7 +176,7 @@ def save_tensors(trainer: Trainer, step: int, steps: int, folder: Path) -> None:
         }
         tensors = {}
         for tensor in OPERANDS:
-            tensors[tensor.value], facts[tensor.value] = _crop(layers[name].of(tensor).bfloat16())
+            tensors[tensor.value], facts[tensor.value] = _crop(layers[name][tensor].bfloat16())
         save_file(tensors, folder / f"{job.model}_{step:05d}_{name}.safetensors", metadata=facts)
 
 

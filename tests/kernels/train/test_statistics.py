@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fp8core.errors import rel_err, sqnr_db
-from fp8core.linear import MATMULS, Side
+from fp8core.linear import MATMULS, LayerTensor, Side
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES
 from kernels.train.statistics import _largest, statistics, tensors_of_a_step
@@ -27,7 +27,7 @@ def test_a_copys_statistics_are_those_of_the_reference(text):
         (matmul.operand(side).value, matmul.name) for matmul in MATMULS.values() for side in Side
     ]
     x_fprop, layer = statistics_.copies[0], 2
-    x = seen["0.gate_up"].x.float().numpy()
+    x = seen["0.gate_up"][LayerTensor.X].float().numpy()
     tensor = quantize(x, RECIPES["deepseek_v3"].operand(MATMULS["fprop"], Side.A))
     assert x_fprop.sqnr_db[layer] == pytest.approx(sqnr_db(rel_err(tensor.values(), x)), rel=1e-3)
     assert x_fprop.scale_inv_min[layer] == pytest.approx(tensor.scale.min(), rel=1e-3)
