@@ -17,14 +17,14 @@ from kernels.faults import first_line
 from kernels.measure.jobs import StoppedEarly
 from kernels.measure.operands import draws
 from kernels.measure.peak_rates import Impossible, limits_of, measured_fault
-from kernels.measure.rows import ContestRow, Machine, Timing
+from kernels.measure.rows import Machine, Recorded, Timing
 from kernels.paths import ASSETS, TOP
 
 _STAMP = ASSETS / "commit.txt"
 """Git writes the commit into it in an archive (.gitattributes). In a checkout it holds a pattern."""
 _HASH = re.compile(r"[0-9a-f]{7,40}")
 _LONGEST_S = 10.0
-M = TypeVar("M", bound=ContestRow)
+R = TypeVar("R", bound=Recorded)
 
 
 @cache
@@ -73,9 +73,11 @@ def memory(what: str) -> Iterator[None]:
             torch.cuda.empty_cache()
 
 
-def measured(kind: type[M], device: Device, **fields: Any) -> M:
-    """A row of this process. Raises Impossible for a figure that the GPU cannot reach."""
-    row = kind(machine=machine_here(device), date=today(), commit=commit(), **fields)
+def measured(kind: type[R], device: Device, under: Timing | None = None, **fields: Any) -> R:
+    """A row of this process. under: the load whose clock and power the machine has. Raises Impossible for a
+    figure that the GPU cannot reach.
+    """
+    row = kind(machine=machine_here(device, under), date=today(), commit=commit(), **fields)
     if fault := measured_fault(row, limits_of(device), device.l2_bytes):
         raise Impossible(fault)
     return row

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kernels.device import Device, Unsupported
-from kernels.measure.rows import ContestRow, Peer, Row
+from kernels.measure.rows import Peer, Recorded, Row
 from kernels.paths import ASSETS
 from kernels.typed import from_data
 
@@ -134,10 +134,11 @@ def limits_of(device: Device) -> Limits:
     )
 
 
-def measured_fault(row: ContestRow, limits: Limits, l2_bytes: int | None = None) -> str:
+def measured_fault(row: Recorded, limits: Limits, l2_bytes: int | None = None) -> str:
     """A sentence on the first contender that is faster than its GPU can be; empty where none is.
 
-    l2_bytes: so many bytes of operands may come from the L2. Without it, a GEMM's traffic is not judged.
+    - row: one with `times` and `work`, as a ContestRow.
+    - l2_bytes: so many bytes of operands may come from the L2. Without it, a GEMM's traffic is not judged.
     """
     for peer, timing in row.times.items():
         (flop, moved), us = row.work(peer), timing.median_us

@@ -15,7 +15,7 @@ from kernels.device import current_device
 from kernels.faults import first_line
 from kernels.launching.trace import Trace, tracing
 from kernels.layer.plan import readings
-from kernels.layer.timeline.casts import Casts, TorchCopy, cast_both, swiglu, swiglu_backward
+from kernels.layer.timeline.casts import TorchCopy, cast_all, casts_of, swiglu, swiglu_backward
 from kernels.measure.commands import ALL, add_recipe, figure, job_parser, line_of, run_jobs, selected
 from kernels.measure.jobs import QuantizerJob, QuantizerKernel
 from kernels.measure.machine import halt_if, measured, memory, require_gpu
@@ -160,11 +160,11 @@ def operations(job: QuantizerJob) -> Callable[..., list[TorchCopy | None]]:
     none.
     """
     both = readings(RECIPES[job.recipe], LayerTensor(job.tensor))
-    casts = Casts.of([each for each in both if each.matmul.name in job.matmuls], (job.rows, job.columns))
+    casts = casts_of([each for each in both if each.matmul.name in job.matmuls], (job.rows, job.columns))
     last, compute = None if _history(job) is None else _constant(1), _COMPUTED[job.kernel]
 
     def run(*inputs: torch.Tensor) -> list[TorchCopy | None]:
-        return cast_both(compute(*inputs), casts, last)
+        return cast_all(compute(*inputs), casts, last)
 
     return run
 

@@ -12,12 +12,11 @@ from kernels.device import Unsupported
 from kernels.files import append_line
 from kernels.measure.jobs import GemmJob
 from kernels.measure.peak_rates import Impossible, datasheet_limits, measured_fault
-from kernels.measure.rows import Ceilings, ContestRow, QuantizerRow, Recorded, Row
+from kernels.measure.rows import Ceilings, QuantizerRow, Recorded, Row
 from kernels.paths import RECORDS
 from kernels.typed import Positive, from_data, to_data
 
 R = TypeVar("R", bound=Recorded)
-M = TypeVar("M", bound=ContestRow)
 T = TypeVar("T")
 
 
@@ -96,7 +95,7 @@ def of_a_gpu(row: R) -> R:
     return row
 
 
-def possible(row: M) -> M:
+def possible(row: R) -> R:
     """The row itself. Raises as `of_a_gpu`, and Impossible for one that is faster than the datasheet."""
     fault = measured_fault(of_a_gpu(row), datasheet_limits(row.gpu))
     if fault:

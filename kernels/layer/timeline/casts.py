@@ -23,7 +23,7 @@ _FITS = (Fit.NEAREST, Fit.ROUND_UP)
 
 
 class Cast(NamedTuple):
-    """Extents of a tile (mn, k) are 0 for a whole dim."""
+    """Extents of a tile (mn, k) are 0 for a whole dim. is_shared: codes are the first cast's, transposed."""
 
     mn: int
     k: int
@@ -32,6 +32,11 @@ class Cast(NamedTuple):
     dtype: torch.dtype
     powers_of_two: bool
     is_delayed: bool
+    is_shared: bool = False
+
+
+Casts = tuple[Cast | None, ...]
+"""A cast for each reading of a tensor; None for bf16."""
 
 
 class TorchCopy(NamedTuple):
@@ -65,41 +70,39 @@ def _cast_of(reading: Reading) -> Cast | None:
     )
 
 
-class Casts(NamedTuple):
-    """Casts for both readers of a tensor. shared: they have one format and one scale, so one set of codes."""
+def casts_of(readings: Sequence[Reading], shape: Sequence[int]) -> Casts:
+    """Casts of a tensor [rows, columns] for one reading or two.
 
-    first: Cast | None
-    second: Cast | None
-    shared: bool
-
-    @classmethod
-    def of(cls, readings: Sequence[Reading], shape: Sequence[int]) -> "Casts":
-        """Casts of a tensor [rows, columns] for one reading or two.
-
-        Raises Unsupported if torch has no cast, or a tile would end outside the tensor.
-        """
-        first, second = [*map(_cast_of, readings), None][:2]
-        for cast in filter(None, (first, second)):
-            mn, k = reversed(shape) if cast.k_is_rows else shape
-            if (cast.mn and mn % cast.mn) or (cast.k and k % cast.k):
-                raise Unsupported(
-                    f"casts by torch's operations want whole tiles: [{mn}, {k}] is no multiple of "
-                    f"[{cast.mn or mn}, {cast.k or k}]"
-                )
-        whole = first is not None and not (first.mn or first.k)
-        shared = whole and first._replace(k_is_rows=not first.k_is_rows) == second
-        return cls(first, second, shared)
+    Raises Unsupported if torch has no cast, or a tile would end outside the tensor.
+    """
+    casts = [*map(_cast_of, readings)]
+    for cast in filter(None, casts):
+        mn, k = reversed(shape) if cast.k_is_rows else shape
+        if (cast.mn and mn % cast.mn) or (cast.k and k % cast.k):
+            raise Unsupported(
+                f"casts by torch's operations want whole tiles: [{mn}, {k}] is no multiple of "
+                f"[{cast.mn or mn}, {cast.k or k}]"
+            )
+    first, last = casts[0], casts[-1]
+    whole = first is not None and not (first.mn or first.k)
+    if whole and first._replace(k_is_rows=not first.k_is_rows) == last:  # one format and one scale
+        casts[-1] = last._replace(is_shared=True)
+    return tuple(casts)
 
 
-def cast_both(x: torch.Tensor, casts: Casts, last: torch.Tensor | None = None) -> list[TorchCopy | None]:
-    """A copy of x [rows, columns] for each cast. The second of shared codes is a transpose of the first.
+def cast_all(x: torch.Tensor, casts: Casts, last: torch.Tensor | None = None) -> list[TorchCopy | None]:
+    """A copy of x [rows, columns] for each cast.
 
     last: float32[1], the amax of earlier steps, for a delayed scale.
     """
-    first = None if casts.first is None else _cast(x, casts.first, last)
-    if first is not None and casts.shared:
-        return [first, TorchCopy(first.codes.t().contiguous(), first.scale, first.amax)]
-    return [first, None if casts.second is None else _cast(x, casts.second, last)]
+    copies: list[TorchCopy | None] = []
+    for cast in casts:
+        if cast is not None and cast.is_shared:
+            first = copies[0]
+            copies.append(TorchCopy(first.codes.t().contiguous(), first.scale, first.amax))
+        else:
+            copies.append(None if cast is None else _cast(x, cast, last))
+    return copies
 
 
 def _cast(x: torch.Tensor, cast: Cast, last: torch.Tensor | None) -> TorchCopy:

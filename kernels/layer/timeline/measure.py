@@ -11,8 +11,7 @@ from kernels.faults import first_line
 from kernels.layer.timeline.row import KernelRun, LayerRow, LeftOut, Timeline, TimelineJob, Way
 from kernels.layer.timeline.trace import Pieces, Ran, labelled, profiled, ran, timed
 from kernels.layer.timeline.ways import Ready, Tensors, ready
-from kernels.measure.machine import commit, halt_if, machine_here, memory, require_gpu, today
-from kernels.measure.peak_rates import Impossible, limits_of
+from kernels.measure.machine import halt_if, measured, memory, require_gpu
 from kernels.measure.rows import Timing
 from kernels.measure.timing import Contender, HotTurn, Turn, capturing, interleaved, replays, run_us
 from kernels.nvml import Gauges
@@ -152,16 +151,14 @@ def _times(
 def _row(job: TimelineJob, one: Ready, times: Mapping[str, Timing], refusal: str) -> LayerRow:
     graph, step_eager = times.get(one.way.value), times[one.way.value + _EAGER]
     device = current_device()
-    fault = limits_of(device).fault(job.flop / (graph or step_eager).median_us / 1e6)
-    if fault:
-        raise Impossible(fault)
     kernels, in_graph = _kernels(one, captured=graph is not None)
     bf16 = Way.BF16.value
-    return LayerRow(
+    return measured(
+        LayerRow,
+        device,
+        under=graph,
         job=job,
         way=one.way,
-        machine=machine_here(device, graph),
-        date=today(),
         in_graph=in_graph,
         kernels=kernels,
         eager=step_eager,
@@ -170,7 +167,6 @@ def _row(job: TimelineJob, one: Ready, times: Mapping[str, Timing], refusal: str
         held_bytes=one.held(),
         weight_bytes=one.weight_bytes,
         note=" ".join(filter(None, (one.note(), refusal))),
-        commit=commit(),
     )
 
 

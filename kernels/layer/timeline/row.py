@@ -10,9 +10,8 @@ from typing import ClassVar
 
 from fp8core.recipes import RECIPES, Recipe
 from kernels.layer.plan import refusal
-from kernels.measure.peak_rates import Impossible, datasheet_limits
-from kernels.measure.records import GpuFiles, of_a_gpu
-from kernels.measure.rows import Recorded, Timing
+from kernels.measure.records import GpuFiles, possible
+from kernels.measure.rows import Peer, Recorded, Timing
 from kernels.typed import Count, Positive, check_known, check_whole
 
 CLOCK = "torch.profiler (CUPTI)"
@@ -210,6 +209,13 @@ class LayerRow(Recorded):
         return (self.graph or self.eager).median_us
 
     @property
+    def times(self) -> dict[Peer, Timing]:
+        return {Peer.OURS: self.graph or self.eager}
+
+    def work(self, peer: Peer) -> tuple[int, int]:
+        return self.job.flop, 0
+
+    @property
     def times_bf16(self) -> float:
         return self.bf16.median_us / self.step_us
 
@@ -240,12 +246,4 @@ class Timeline:
     left_out: tuple[LeftOut, ...] = ()
 
 
-def _possible(row: LayerRow) -> LayerRow:
-    """Raises as `of_a_gpu`, and Impossible for a step faster than the datasheet."""
-    fault = datasheet_limits(of_a_gpu(row).gpu).fault(row.job.flop / row.step_us / 1e6)
-    if fault:
-        raise Impossible(fault)
-    return row
-
-
-TIMELINES = GpuFiles(kind=LayerRow, room="", judge=_possible)
+TIMELINES = GpuFiles(kind=LayerRow, room="", judge=possible)

@@ -1,7 +1,7 @@
 """Ways of a job: bf16 and FP8 by torch, our own layers, and the matmuls alone."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from time import perf_counter
@@ -55,11 +55,9 @@ class Tensors:
         return cls(x=normal(job.tokens, job.in_), dy=dy, weights=weights)
 
 
-@contextmanager
-def _half(pieces: Pieces | None, phase: Phase) -> Iterator[None]:
+def _half(pieces: Pieces | None, phase: Phase) -> AbstractContextManager[object]:
     half = Piece(what=phase.value, role=Role.OTHER, phase=phase)
-    with nullcontext() if pieces is None else pieces(half):
-        yield
+    return nullcontext() if pieces is None else pieces(half)
 
 
 def marked(calls: Calls, pieces: Pieces, activation: Role = Role.FUSED) -> Calls:
@@ -216,7 +214,7 @@ class TorchCasts:
         return Calls(self._quantize, self._swiglu, self._multiply)
 
     def _quantize(self, x: torch.Tensor, readings: Sequence[Reading], seeds: Seeds) -> list[Parts]:
-        copies = self.compiled(casts.cast_both)(x, casts.Casts.of(readings, x.shape))
+        copies = self.compiled(casts.cast_all)(x, casts.casts_of(readings, x.shape))
         return [[copy.codes, copy.scale] for copy in copies if copy is not None]
 
     def _swiglu(
@@ -225,7 +223,7 @@ class TorchCasts:
         if self.compiled is eager:
             return [[_activated(gate_up, dh)]]
         shape = gate_up.shape[0], gate_up.shape[1] // (2 if dh is None else 1)
-        both = casts.Casts.of(readings, shape)
+        both = casts.casts_of(readings, shape)
         h, copies = self.compiled(_activated_and_cast)(gate_up, dh, both)
         return [[h] if copy is None else [copy.codes, copy.scale] for copy in copies]
 
@@ -271,8 +269,7 @@ def _activated_and_cast(
 ) -> tuple[torch.Tensor | None, list[casts.TorchCopy | None]]:
     """h in bf16 if a matmul reads that, and its copies."""
     h = _activated(gate_up, dh)
-    is_read = both.first is None or both.second is None
-    return (h if is_read else None), casts.cast_both(h, both)
+    return (h if None in both else None), casts.cast_all(h, both)
 
 
 def _seconds(launch: Callable[[], object]) -> float:

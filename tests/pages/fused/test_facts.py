@@ -23,7 +23,7 @@ NUMBERS = LAYER.tokens * LAYER.in_ + LAYER.out * LAYER.in_ + LAYER.tokens * LAYE
 
 def test_the_lesson_tells_recorded_speeds_and_says_where_there_are_none(tmp_path, monkeypatch):
     monkeypatch.setattr(rows, "LAYER_RECORDS", tmp_path)
-    monkeypatch.setattr("kernels.layer.timeline.row.datasheet_limits", lambda name: Limits())
+    monkeypatch.setattr("kernels.measure.records.datasheet_limits", lambda name: Limits())
     defaults = {control.key: control.default for control in CONTROLS}
     assert {recorded(defaults), lost(defaults)} == {"No GPU has recorded this step yet."}
     assert lost_in_matmuls(defaults) == 0.0

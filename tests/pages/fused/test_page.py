@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("stand_in_workers")
 def folder(tmp_path, monkeypatch):
     """The folder of recorded timelines: empty, and made-up times are possible in it."""
     monkeypatch.setattr(rows, "LAYER_RECORDS", tmp_path / "layer")
-    monkeypatch.setattr("kernels.layer.timeline.row.datasheet_limits", lambda name: Limits())
+    monkeypatch.setattr("kernels.measure.records.datasheet_limits", lambda name: Limits())
     return tmp_path / "layer"
 
 
