@@ -27,14 +27,12 @@ WHOLE_FILE = ""
 class KernelVariant:
     """One kernel variant.
 
-    - sources: the code to read. shared, shared_sources: additions to title and sources under split-K.
-      general, general_sources: those for Blocks.is_general. explained_in: a file in kernels/ whose docstring
-      explains it.
+    - sources: the code to read. explained_in: a file in kernels/ whose docstring explains it.
     - refusal(numerics): reason not to compute a product on any device. lacking(numerics, mnk, device): reason
       not to run it on this device. A sentence each, empty for none.
     - storage: its shared memory, unless the compiler lays it out.
-    - launcher: "module:function" under kernels/, called with (plan, a, b, out, accumulate, kind), imported at
-      the first launch.
+    - launcher: module under kernels/ with launch(plan, a, b, out, accumulate, kind), imported at the first
+      launch.
     """
 
     title: str
@@ -44,33 +42,26 @@ class KernelVariant:
     launcher: str
     lacking: Callable[[Numerics, Mnk, Device], str] = lambda numerics, mnk, device: ""
     storage: Callable[[Numerics, Blocks], Storage] | None = None
-    general: str = ""
-    general_sources: tuple[Source, ...] = ()
-    shared: str = ""
-    shared_sources: tuple[Source, ...] = ()
     explained_in: str = ""
 
 
 _HOPPER: dict[str, Any] = {
     "lacking": hopper.lacking,
     "storage": storage.ring,
-    "launcher": "gemm.hopper.launch:launch",
+    "launcher": "gemm.hopper.launch",
     "explained_in": "gemm/hopper/kernel.py",
 }
 _LOADING = ("gemm/hopper/ring.py", "produce")
 _PROMOTE = ("gemm/hopper/promoted.py", "promote")
-_SHARED = (("gemm/hopper/shared_sums.py", WHOLE_FILE),)
 _PROMOTED_TITLE = "The warp-specialized kernel, its sums promoted"
 
 VARIANTS: Mapping[Variant, KernelVariant] = {
     Variant.SIMPLE: KernelVariant(
         title="The simple kernel",
         sources=(("gemm/simple/kernel.py", "gemm_kernel"),),
-        general=" with everything that a plan may ask for",
-        general_sources=(("gemm/simple/general_kernel.py", "general_gemm_kernel"),),
         refusal=simple.refusal,
         offers=simple.offers,
-        launcher="gemm.simple.launch:launch",
+        launcher="gemm.simple.launch",
     ),
     Variant.NATIVE_MX: KernelVariant(
         title="The block-scaled kernel for Blackwell, only compiled and never run",
@@ -80,7 +71,7 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
         offers=lambda numerics, device: (
             Offer(blocks=each) for each in block_scaled.candidates(numerics, device)
         ),
-        launcher="gemm.blackwell:launch",
+        launcher="gemm.blackwell",
     ),
     Variant.CHAINED: KernelVariant(
         title="The warp-specialized kernel, its sums in the tensor core",
@@ -106,8 +97,6 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
     Variant.SMALL_M: KernelVariant(
         title="The warp-specialized kernel for few tokens",
         sources=(("gemm/hopper/small_m.py", WHOLE_FILE), _PROMOTE, _LOADING),
-        shared=", split-K",
-        shared_sources=_SHARED,
         refusal=hopper.small_m_refusal,
         offers=hopper.small_m,
         **_HOPPER,
@@ -121,13 +110,11 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
             ("gemm/hopper/decoding/widen.py", WHOLE_FILE),
             ("gemm/hopper/decoding/ring.py", "produce"),
         ),
-        shared=", split-K",
-        shared_sources=_SHARED,
         refusal=hopper.decoding_refusal,
         lacking=hopper.lacking_to_decode,
         offers=decoding.offers,
         storage=storage.decoding,
-        launcher="gemm.hopper.decoding.launch:launch",
+        launcher="gemm.hopper.decoding.launch",
         explained_in="gemm/hopper/decoding/kernel.py",
     ),
 }
@@ -146,5 +133,4 @@ def product_refusal(variant: Variant, numerics: Numerics) -> str:
 
 @cache
 def launcher(variant: Variant) -> Callable[..., object]:
-    module, function = VARIANTS[variant].launcher.split(":")
-    return getattr(import_module(f"kernels.{module}"), function)
+    return import_module(f"kernels.{VARIANTS[variant].launcher}").launch

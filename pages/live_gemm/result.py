@@ -32,6 +32,9 @@ from pages.live_gemm.facts import ELEMENT
 _REFOLDING = ("gemm/passes/refold.py", "refold_kernel")
 _DEQUANTIZING = ("gemm/passes/dequantize.py", "code_values")
 _SCALE_BLOCKS = ("gemm/blackwell.py", "scale_blocks_kernel")
+_GENERAL = ("gemm/simple/general_kernel.py", "general_gemm_kernel")
+_GENERAL_TITLE = " with everything that a plan may ask for"
+_SHARED_SUMS = ("gemm/hopper/shared_sums.py", WHOLE_FILE)
 _DECODING = ("gemm/passes/decode.py", WHOLE_FILE)
 SIMPLE = Source(title=VARIANTS[Variant.SIMPLE].title, places=VARIANTS[Variant.SIMPLE].sources)
 
@@ -39,14 +42,14 @@ SIMPLE = Source(title=VARIANTS[Variant.SIMPLE].title, places=VARIANTS[Variant.SI
 def source_of(plan: PlanRecord) -> Source:
     variant = VARIANTS[plan.variant]
     general = plan.blocks.is_general
-    splits = plan.blocks.split_k > 1 and bool(variant.shared_sources)
+    splits = plan.blocks.split_k > 1 and not plan.variant.is_simple
     passes, after = _passes(plan)
     return Source(
-        title=variant.title + variant.general * general + variant.shared * splits + after,
+        title=variant.title + _GENERAL_TITLE * general + ", split-K" * splits + after,
         places=(
             *passes,
-            *(variant.general_sources if general else variant.sources),
-            *variant.shared_sources * splits,
+            *((_GENERAL,) if general else variant.sources),
+            *(_SHARED_SUMS,) * splits,
         ),
         explained_in=variant.explained_in,
     )
