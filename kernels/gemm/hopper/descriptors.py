@@ -32,26 +32,16 @@ def into_copy(launch: Callable[["torch.Tensor"], object], out: "torch.Tensor", a
     return handle
 
 
-def descriptor(tensor: "torch.Tensor", rows: int, columns: int) -> object:
-    """TMA descriptor of a matrix, in blocks as wgmma has them in shared memory."""
-    from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
-
-    layout = swizzled(rows, columns, str(tensor.dtype).removeprefix("torch."))
-    strides = [tensor.stride(0), 1]
-    return TensorDescriptor(tensor, list(tensor.shape), strides, [rows, columns], layout)
-
-
 def is_mn_major(operand: "torch.Tensor") -> bool:
     return operand.stride(1) != 1
 
 
-def operand_descriptor(operand: "torch.Tensor", rows: int, k: int) -> object:
-    return descriptor(operand.T, k, rows) if is_mn_major(operand) else descriptor(operand, rows, k)
-
-
-def swizzled(rows: int, columns: int, dtype: str) -> object:
-    """The layout of a block in shared memory for wgmma and TMA. `dtype` is torch's name of a type."""
+def descriptor(matrix: "torch.Tensor", rows: int, columns: int) -> object:
+    """TMA descriptor of a matrix, in blocks as wgmma has them in shared memory; of its transpose if columns
+    are contiguous.
+    """
     from triton.experimental.gluon import language as gl
+    from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
     types = {
         "float8_e4m3fn": gl.float8e4nv,
@@ -60,29 +50,31 @@ def swizzled(rows: int, columns: int, dtype: str) -> object:
         "bfloat16": gl.bfloat16,
         "float32": gl.float32,
     }
-    return gl.NVMMASharedLayout.get_default_for([rows, columns], types[dtype])
-
-
-def flat(bits: int, rank: int = 1) -> object:
-    from triton.experimental.gluon import language as gl
-
-    return gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=bits, rank=rank)
+    if is_mn_major(matrix):
+        matrix, rows, columns = matrix.T, columns, rows
+    dtype = types[str(matrix.dtype).removeprefix("torch.")]
+    layout = gl.NVMMASharedLayout.get_default_for([rows, columns], dtype)
+    return TensorDescriptor(matrix, list(matrix.shape), [matrix.stride(0), 1], [rows, columns], layout)
 
 
 def scale_descriptor(scale: "torch.Tensor", count: int) -> object:
     """TMA descriptor of scales [k_tiles, mn_tiles] as one row of numbers, gaps between rows included."""
-    from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
-
     span = (scale.shape[0] - 1) * scale.stride(0) + scale.shape[1]
-    return TensorDescriptor(scale, [span], [1], [count], flat(8 * scale.itemsize))
+    return _flat_descriptor(scale, [span], [1], [count])
 
 
 def scale_rows_descriptor(scale: "torch.Tensor", tiles: int, count: int) -> object:
     """TMA descriptor of scales [k_tiles, rows]: those of `count` rows for some tiles along K come at once."""
+    return _flat_descriptor(scale, list(scale.shape), [scale.stride(0), 1], [tiles, count])
+
+
+def _flat_descriptor(scale: "torch.Tensor", shape: list[int], strides: list[int], box: list[int]) -> object:
+    from triton.experimental.gluon import language as gl
     from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
-    strides, layout = [scale.stride(0), 1], flat(8 * scale.itemsize, rank=2)
-    return TensorDescriptor(scale, list(scale.shape), strides, [tiles, count], layout)
+    bits = 8 * scale.itemsize
+    layout = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=bits, rank=len(box))
+    return TensorDescriptor(scale, shape, strides, box, layout)
 
 
 def loaded_scale(operand: Factor) -> "torch.Tensor":
@@ -92,15 +84,11 @@ def loaded_scale(operand: Factor) -> "torch.Tensor":
     """
     scale, tile = operand.scale, operand.numerics.applied(operand.side)
     alone = tile is None or tile.mn != 1 or scale.shape[0] == 1  # TMA sees one row of numbers
-    return scale if alone else _aligned(scale)
+    return scale if alone else aligned(scale)
 
 
-def loaded_lines(operand: Factor) -> "torch.Tensor":
-    """uint8[k_tiles, rows]: scales of codes, one a row; copied where TMA cannot start at each."""
-    return _aligned(operand.line_scale)
-
-
-def _aligned(scale: "torch.Tensor") -> "torch.Tensor":
+def aligned(scale: "torch.Tensor") -> "torch.Tensor":
+    """Scales [k_tiles, mn_tiles], copied where TMA cannot start at each of their rows."""
     import torch
 
     step = TMA_BYTES // scale.itemsize

@@ -10,7 +10,6 @@ from kernels.gemm.hopper.descriptors import (
     is_aligned,
     is_mn_major,
     loaded_scale,
-    operand_descriptor,
     scale_descriptor,
 )
 from kernels.gemm.numerics import ScaleAt
@@ -41,8 +40,8 @@ def launch(
     return launch_kernel(
         specialized_gemm_kernel,
         (plan.programs(m, n, constexprs["SPLITS"]),),
-        operand_descriptor(a.matrix, *storage.loaded(m)),
-        operand_descriptor(b.matrix, *storage.b_box),
+        descriptor(a.matrix, *storage.loaded(m)),
+        descriptor(b.matrix, *storage.b_box),
         *map(scale_descriptor, scales, (storage.a_scale_box, storage.b_scale_box)),
         descriptor(out, *storage.out_box),
         *scales,

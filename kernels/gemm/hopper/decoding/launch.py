@@ -4,10 +4,10 @@ from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.descriptors import (
     WARPS,
+    aligned,
     descriptor,
     into_copy,
     is_aligned,
-    loaded_lines,
     scale_rows_descriptor,
 )
 from kernels.gemm.hopper.storage import own_splits
@@ -32,7 +32,7 @@ def launch(
     (codes, codes_box), (values, values_box) = (a, storage.a_box), (b, storage.b_box)
     if not of_a:
         (codes, codes_box), (values, values_box) = (b, storage.b_box), (a, storage.a_box)
-    scale = loaded_lines(codes)
+    scale = aligned(codes.line_scale)
     m, n, k = mnk = a.matrix.shape[0], b.matrix.shape[0], codes.k
     constexprs = constants(plan, k, accumulate=accumulate)
     return launch_kernel(

@@ -17,7 +17,7 @@ from kernels.gemm.blocks import Variant
 from kernels.gemm.choose import tries
 from kernels.gemm.hopper.blocks import decoding_refusal, lacking_to_decode
 from kernels.gemm.hopper.decoding.blocks import values_order
-from kernels.gemm.hopper.descriptors import loaded_lines
+from kernels.gemm.hopper.descriptors import aligned
 from kernels.gemm.hopper.sizes import TMA_BYTES
 from kernels.gemm.launch import factor, gemm
 from kernels.gemm.numerics import Summation
@@ -165,7 +165,7 @@ def test_tma_can_start_at_each_row_of_scales(k):
     """A descriptor of rows needs it of a single row, too."""
     plan = plan_built_in(FPROP, (20, 300, k), HOPPER, Summation.RECIPE)
     _, b = operands((20, 300, k))
-    lines = loaded_lines(factor(b, plan, current_device().kind, Side.B))
+    lines = aligned(factor(b, plan, current_device().kind, Side.B).line_scale)
     assert lines.shape == (-(-k // 32), 300)
     assert lines.stride(0) % TMA_BYTES == 0
 
