@@ -12,7 +12,7 @@ WHAT = {
     "gemm": "kernels.measure.gemm",
     "quantizer": "kernels.measure.quantizer",
     "ceilings": "kernels.measure.ceilings",
-    "layer": "kernels.layer.timeline.command",
+    "layer": "kernels.layer.timeline.measure",
     "random": "kernels.measure.random_draw",
     "host": "kernels.measure.host_times",
     "tune": "kernels.measure.tune",

@@ -188,8 +188,6 @@ def least_bytes(job: GemmJob, plan: GemmPlan) -> int:
     total = job.m * job.n * plan.numerics.spec.out.bytes * (2 if job.into is Into.ACCUMULATE else 1)
     for side in Side:
         shape, operand = layer.of(matmul.operand(side)), recipe.operand(matmul, side)
-        if operand is None:
-            total += prod(shape) * FORMATS["bf16"].bytes
-        else:
-            total += code_bytes(operand, shape) + scale_bytes(operand, shape)
+        own = prod(shape) * FORMATS["bf16"].bytes if operand is None else code_bytes(operand, shape)
+        total += own if operand is None else own + scale_bytes(operand, shape)
     return total

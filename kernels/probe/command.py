@@ -12,6 +12,7 @@ from kernels.files import check_folder
 from kernels.probe.operations import (
     RECORDED_SHAPE,
     STEP,
+    Captured,
     Operation,
     Span,
     Start,
@@ -20,9 +21,9 @@ from kernels.probe.operations import (
     draw_case,
     operations,
     predict,
+    write_vectors,
 )
 from kernels.probe.sweep import require_hopper
-from kernels.probe.vectors import Captured, write_vectors
 from kernels.typed import check_whole
 
 

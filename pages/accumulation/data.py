@@ -20,9 +20,8 @@ from fp8core.accumulators.error_over_k import (
 from fp8core.accumulators.trace import TracedStep, trace
 from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
-from kernels.probe.operations import Operation, mismatches, operations, predict
+from kernels.probe.operations import Operation, mismatches, operations, predict, read_machine, read_vectors
 from kernels.probe.sweep import SHORTEST
-from kernels.probe.vectors import read_machine, read_vectors
 
 NEVER = 0
 # M and N of the sums whose errors make one point of a curve: enough for two digits, and quick.

@@ -10,7 +10,7 @@ import pytest
 from kernels.files import append_line, replace_file
 from kernels.measure.tune import merge_into
 from kernels.paths import VECTORS
-from kernels.probe.vectors import read_machine, read_vectors, write_vectors
+from kernels.probe.operations import read_machine, read_vectors, write_vectors
 from tests.kernels.gemm.tuned_rows import FAST, SPLIT, row
 
 

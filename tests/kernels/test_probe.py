@@ -7,9 +7,16 @@ from fp8core.accumulators import ACCUMULATORS, Evidence
 from fp8core.experiments.dot_terms import OFFERED_TERMS, TermKind
 from kernels.device import HOPPER
 from kernels.paths import VECTORS
-from kernels.probe.operations import mismatches, operations, predict
+from kernels.probe.operations import (
+    Captured,
+    mismatches,
+    operations,
+    predict,
+    read_machine,
+    read_vectors,
+    write_vectors,
+)
 from kernels.probe.sweep import ROWS, SWEPT, ProbeJob, sweep
-from kernels.probe.vectors import Captured, read_machine, read_vectors, write_vectors
 
 FILES = sorted(VECTORS.glob("*.npz"))
 """The captured outputs of tensor cores that come with the app."""

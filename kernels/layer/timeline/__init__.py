@@ -3,5 +3,5 @@
 row.py      job (TimelineJob), result (LayerRow) and recorded rows
 ways.py     the ways to run a step; casts.py: FP8 by torch's operations
 trace.py    kernels from torch's profile
-measure.py  all ways in turns, then each kernel by kernel
+measure.py  the command; all ways in turns, then each kernel by kernel
 """
