@@ -17,7 +17,7 @@ from pages.kit.charts.words import count, percent_text, power_of_two, short
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED, format_options
 from pages.kit.view import here
-from pages.kit.widgets import Choice, ChoiceStyle, Place, Whole
+from pages.kit.widgets import Choice, Place, Select, Whole
 
 SHOW = Choice(
     key="sum_show",
@@ -31,20 +31,18 @@ SHOW = Choice(
     default="steps",
     moved={"measured": "units"},
 )
-TERMS = Choice(
+TERMS = Select(
     key="terms",
     label="Numbers",
     options={kind.value: TERM_NOTES[kind].title for kind in OFFERED_TERMS},
     default=TermKind.SAME_SIGN.value,
-    style=ChoiceStyle.SELECT,
     help=" ".join(f"**{TERM_NOTES[kind].title}**: {TERM_NOTES[kind].rule}." for kind in OFFERED_TERMS),
 )
-UNIT = Choice(
+UNIT = Select(
     key="unit",
     label="Unit that adds",
     options={name: unit.title for name, unit in ACCUMULATORS.items() if is_traceable(unit)},
     default="hopper_fast",
-    style=ChoiceStyle.SELECT,
     help="The units whose steps align all terms to one exponent. The others are under “Error against K”.",
 )
 _OPERANDS = {
@@ -53,12 +51,11 @@ _OPERANDS = {
     if unit.evidence is not Evidence.DEFINITION
     for name in unit.operands
 }
-OPERANDS = Choice(
+OPERANDS = Select(
     key="operands",
     label="Format of a and b",
     options=format_options(lambda format_: format_.name in _OPERANDS),
     default="e4m3",
-    style=ChoiceStyle.SELECT,
 )
 TRACE_K = Choice(
     key="sum_k",
@@ -66,12 +63,11 @@ TRACE_K = Choice(
     options={k: str(k) for k in (SHORTEST << power for power in range(1, 5))},
     default=SHORTEST << 3,
 )
-START = Choice(
+START = Select(
     key="sum_start",
     label="c starts with",
     options={0: "0", **{power: power_of_two(power) for power in range(1, LARGEST_START + 1)}},
     default=0,
-    style=ChoiceStyle.SELECT,
     help="What the products are added to. In the picture, pull c up.",
 )
 STEP = Whole(key="step", label="Step", low=1, high=128, default=4)
@@ -84,7 +80,7 @@ LONGEST_K = Choice(
     options={k: f"K = {k:,}" for k in (LONGEST >> 4, LONGEST >> 2, LONGEST)},
     default=LONGEST >> 2,
 )
-MODEL_BITS = Choice(
+MODEL_BITS = Select(
     key="model_bits",
     label="Fraction bits of the model",
     options={
@@ -94,16 +90,9 @@ MODEL_BITS = Choice(
         },
     },
     default=0,
-    style=ChoiceStyle.SELECT,
     help="Would the comparison notice a model that keeps other bits?",
 )
-PROBE = Choice(
-    key="probe",
-    label="Run",
-    options={name: swept(name).title for name in SWEPT},
-    default="wgmma",
-    style=ChoiceStyle.SELECT,
-)
+PROBE = Select(key="probe", label="Run", options={name: swept(name).title for name in SWEPT}, default="wgmma")
 
 CONTROLS = (SHOW, TERMS, SEED, UNIT, OPERANDS, TRACE_K, START, STEP, ERROR, LONGEST_K, MODEL_BITS, PROBE)
 

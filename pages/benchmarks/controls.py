@@ -10,7 +10,7 @@ from kernels.measure.records import slug
 from pages.kit.gemm.presets import Preset
 from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
 from pages.kit.shared_controls import MATMUL
-from pages.kit.widgets import Choice, ChoiceStyle, Whole
+from pages.kit.widgets import Choice, Select, Whole
 
 ANY, NO_GPU = "any", "none"
 _FEW = max(layer.tokens for layer in SKINNY)
@@ -59,19 +59,17 @@ SIZE = Choice(
     default="large",
     help=f"**Few tokens**: one of M, N and K is at most {_FEW}, as in decoding and in fine-grained experts.",
 )
-SHAPE = Choice(
+SHAPE = Select(
     key="bench_shape",
     label="Shape, M × N × K",
     options={key: preset.label for key, preset in SHAPES.items()},
     default="4096x4096x7168",
-    style=ChoiceStyle.SELECT,
 )
-FAMILY = Choice(
+FAMILY = Select(
     key="bench_family",
     label="Recipes",
     options={ANY: "All"} | {family_key(family): family_title(family.value) for family in by_family()},
     default=ANY,
-    style=ChoiceStyle.SELECT,
 )
 DRAW_SEED = Whole(
     key="draw_seed",
@@ -94,4 +92,4 @@ CONTROLS = (SHOW, MATMUL, CACHE, SIZE, FAMILY, *RECIPE_CONTROLS, SHAPE, DRAW_SEE
 def gpu_control(names: Sequence[str]) -> Choice:
     options = {slug(name): name for name in names} or {NO_GPU: "none"}
     default = next(iter(options))
-    return Choice(key="gpu", label="Measured on", options=options, default=default, style=ChoiceStyle.SELECT)
+    return Select(key="gpu", label="Measured on", options=options, default=default)

@@ -16,19 +16,18 @@ from pages.kit.lesson.chapter import Fact, number_in
 from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import Place, library
 from pages.kit.lesson.pictures import draw_step_picture
-from pages.kit.widgets import Choice, ChoiceStyle
+from pages.kit.widgets import Choice, Select
 
 NO_STEP = "none"
 
 
 def step_control(steps: Mapping[str, str]) -> Choice[str]:
     options = dict(steps) or {NO_STEP: "No step of the lesson asks anything"}
-    return Choice(
+    return Select(
         key="step",
         label="Step",
         options=options,
         default=next(iter(options)),
-        style=ChoiceStyle.SELECT,
         help="The steps of the lesson that ask for a prediction.",
     )
 

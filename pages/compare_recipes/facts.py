@@ -10,7 +10,7 @@ from pages.compare_recipes.charts.curves import LINE, size_curve, small_error
 from pages.compare_recipes.charts.table import CORNER
 from pages.kit.recipes import by_family, family_title
 from pages.kit.shared_controls import INPUT, OWN, SEED, format_options, is_element
-from pages.kit.widgets import Choice, ChoiceStyle, Several, Value, Whole
+from pages.kit.widgets import Choice, Select, Several, Value, Whole
 
 MOST, CHOSEN = 5, "chosen"
 
@@ -20,13 +20,12 @@ SHOW = Choice(
     options={"table": "Three differences", "size": "Tile size"},
     default="table",
 )
-WHICH = Choice(
+WHICH = Select(
     key="differ_family",
     label="Which recipes",
     options={CHOSEN: "Your choice"}
     | {family.name.lower(): family_title(family.value) for family in by_family()},
     default=CHOSEN,
-    style=ChoiceStyle.SELECT,
 )
 COMPARED = Several(
     key="differ_recipes",
@@ -35,12 +34,11 @@ COMPARED = Several(
     default=[recipes[0].name for recipes in by_family().values()],
     most=MOST,
 )
-FORMAT = Choice(
+FORMAT = Select(
     key="differ_format",
     label="Format of the codes",
     options=format_options(is_element),
     default="e2m1",
-    style=ChoiceStyle.SELECT,
     help="A narrow format has little range of its own, so its tiles matter most.",
 )
 

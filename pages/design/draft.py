@@ -17,7 +17,7 @@ from fp8core.recipes.reading import WRONG
 from fp8core.recipes.recipe import Family
 from pages.kit.recipes import by_family, family_title
 from pages.kit.shared_controls import INPUT_TITLES, OWN, SEED, input_help
-from pages.kit.widgets import Choice, ChoiceStyle
+from pages.kit.widgets import Choice, Select
 
 SHOW = Choice(
     key="design_show",
@@ -26,7 +26,7 @@ SHOW = Choice(
     default="recipe",
     moved={"knobs": "error", "text": "recipe"},
 )
-BEGIN = Choice(
+BEGIN = Select(
     key="design_from",
     label="Begin with",
     options={
@@ -35,7 +35,6 @@ BEGIN = Choice(
         for recipe in recipes
     },
     default="mxfp8",
-    style=ChoiceStyle.SELECT,
     help="The published recipe with which the six operands are filled, and with which yours is compared.",
 )
 
@@ -55,12 +54,11 @@ CELL = Choice(
     default="fprop_a",
     help="A recipe has six operands: three matmuls with two each. One of them is changed at a time.",
 )
-INPUT = Choice(
+INPUT = Select(
     key="design_input",
     label="Input",
     options=INPUT_TITLES,
     default=InputKind.OUTLIER_CHANNELS.value,
-    style=ChoiceStyle.SELECT,
     help=f"The distribution of x, w and dy. {input_help(rules)}",
 )
 ALL_CONTROLS = (SHOW, BEGIN, OWN, CELL, INPUT, SEED)

@@ -27,14 +27,13 @@ from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.stage.hand import Hand
 from pages.kit.view import draw_notice, here, stage
-from pages.kit.widgets import Choice, ChoiceStyle, Place, Text
+from pages.kit.widgets import Place, Select, Text
 
-FORMAT = Choice(
+FORMAT = Select(
     key="code_format",
     label="Format",
     options=OPTIONS,
     default="e4m3",
-    style=ChoiceStyle.SELECT,
     help="How the bits are read. ExMy has x exponent bits and y mantissa bits; one more bit is the sign. "
     "P3109's p counts the mantissa's bits and the implied one; s: signed, e: with infinities, f: finite. "
     "E8M0 has no sign: it is the scale of a block. E8M13 is what Hopper's FP8 sums keep.",
@@ -49,7 +48,7 @@ NUMBER = Text(
     help="A number such as 0.3, -1e-3, 1/3, 2^-9, inf or nan is rounded to a code. "
     "0x2a or 0b101010 is the code itself.",
 )
-ROUNDING = Choice(
+ROUNDING = Select(
     key="rounding",
     label="Rounding",
     options={
@@ -59,15 +58,13 @@ ROUNDING = Choice(
         "stochastic": "stochastic",
     },
     default="nearest_even",
-    style=ChoiceStyle.SELECT,
     help="IEEE 754 and the FP8 casts of GPUs round to nearest, ties to even.",
 )
-OVERFLOW = Choice(
+OVERFLOW = Select(
     key="overflow",
     label="Too large becomes",
     options={"saturate": "the largest value", "inf": "infinity", "nan": "NaN"},
     default="saturate",
-    style=ChoiceStyle.SELECT,
     help="A format offers only the results that it has a code for.",
 )
 CONTROLS = (FORMAT, NUMBER, ROUNDING, OVERFLOW)

@@ -9,7 +9,7 @@ from fp8core.formats import FORMATS, Format
 from fp8core.formats.float_format import FloatFormat, Specials
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
-from pages.kit.widgets import Choice, ChoiceStyle, Several, Whole
+from pages.kit.widgets import Choice, Select, Several, Whole
 
 OWN = "own"
 _PUBLISHED: dict[str, dict[str, str]] = {
@@ -59,12 +59,11 @@ OWN_BIAS = Whole(
     default=3,
     help="Subtracted from the exponent field. Half the field's range, 2^(E − 1) − 1, is usual.",
 )
-OWN_SPECIALS = Choice(
+OWN_SPECIALS = Select(
     key="own_specials",
     label="Special codes",
     options={specials.name.lower(): specials.value for specials in Specials},
     default=Specials.NAN_ONLY.name.lower(),
-    style=ChoiceStyle.SELECT,
 )
 OWN_CONTROLS = (OWN_EXPONENT, OWN_MANTISSA, OWN_BIAS, OWN_SPECIALS)
 

@@ -19,14 +19,13 @@ from pages.kit.in_code.source_text import Source, files, text
 from pages.kit.inert import plain
 from pages.kit.origins import RowOrigin, origins_words, recorded_on, row_origin, versions_words
 from pages.kit.view import draw_notice, here, stage
-from pages.kit.widgets import Choice, ChoiceStyle
+from pages.kit.widgets import Choice, Select
 
-KERNEL = Choice(
+KERNEL = Select(
     key="fused_kernel",
     label="Kernel",
     options={kernel.value: kernel.title for kernel in QuantizerKernel},
     default=QuantizerKernel.QUANTIZE.value,
-    style=ChoiceStyle.SELECT,
 )
 IDEA = (
     "Quantizing does next to no arithmetic. So its limit is memory, and a **copy** of the tensor is the fair "

@@ -15,7 +15,7 @@ from kernels.paths import LAYER_RECORDS
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.origins import reread
-from pages.kit.widgets import Choice, ChoiceStyle
+from pages.kit.widgets import Choice, Select
 
 SHOW = Choice(
     key="fused_show",
@@ -74,12 +74,11 @@ def quantizers() -> Recorded[QuantizerRow]:
 def source_control() -> Choice:
     every = (*recorded().rows.items(), *quantizers().rows.items())
     options = {gpu: rows[0].gpu for gpu, rows in every} | {HERE: "This server"}
-    return Choice(
+    return Select(
         key="fused_gpu",
         label="Measured on",
         options=options,
         default=next(iter(options)),
-        style=ChoiceStyle.SELECT,
         help="The GPU of the recorded timelines, or those that were measured here in this session.",
     )
 

@@ -10,7 +10,7 @@ from pages.kit.inert import quoted
 from pages.kit.terms.explain import TERM as TERM_KEY
 from pages.kit.terms.explain import Term, glossary, link
 from pages.kit.view import draw_notice, here, stage
-from pages.kit.widgets import Choice, ChoiceStyle, Text
+from pages.kit.widgets import Select, Text
 
 EVERY = ""
 
@@ -22,12 +22,11 @@ FIND = Text(
     placeholder="Search: scale",
     help="Terms whose names or sentences hold all of these words.",
 )
-TERM = Choice(
+TERM = Select(
     key=TERM_KEY,
     label="One term",
     options={EVERY: "All terms"} | {slug: term.term for slug, term in glossary().items()},
     default=EVERY,
-    style=ChoiceStyle.SELECT,
 )
 
 ALL_CONTROLS = (FIND, TERM)

@@ -10,14 +10,13 @@ from fp8core.recipes.text import LONGEST, OWN_NAME
 from kernels.device import HOPPER
 from kernels.measure.peak_rates import PEAK_RATES, PeakRates, peak_rates_of
 from kernels.measure.records import slug
-from pages.kit.widgets import Choice, ChoiceStyle, Text, Whole
+from pages.kit.widgets import Choice, Select, Text, Whole
 
-RECIPE = Choice(
+RECIPE = Select(
     key="recipe",
     label="Recipe",
     options={name: recipe.title for name, recipe in RECIPES.items()} | {OWN_NAME: "Your own"},
     default="deepseek_v3",
-    style=ChoiceStyle.SELECT,
     help="The format, the tiles and the scales of each operand.",
 )
 
@@ -40,12 +39,11 @@ def input_help(rule_of: Callable[[InputKind], str]) -> str:
     return f"{laws} **Real**: x, w and dy of a layer, as a small language model had them while it trained."
 
 
-INPUT = Choice(
+INPUT = Select(
     key="input",
     label="Numbers",
     options=INPUT_TITLES,
     default=InputKind.OUTLIER_CHANNELS.value,
-    style=ChoiceStyle.SELECT,
     help="The distribution of the elements of each tensor.",
 )
 
@@ -78,12 +76,11 @@ def is_narrow(format_: Format) -> bool:
 
 _CARDS = {slug(rates.name): rates for rates in PEAK_RATES.values()}
 
-GPU = Choice(
+GPU = Select(
     key="why_gpu",
     label="GPU",
     options={key: rates.name for key, rates in _CARDS.items()},
     default=slug(peak_rates_of(HOPPER.name).name),
-    style=ChoiceStyle.SELECT,
     help="Rates and bandwidth of its datasheet, dense.",
 )
 

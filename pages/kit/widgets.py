@@ -28,14 +28,6 @@ _NAMES_LIMIT = 30
 _TRUTH = {"true": True, "false": False}
 
 
-class ChoiceStyle(Enum):
-    """Look of a choice, by the name of Streamlit's widget."""
-
-    SEGMENTED = "segmented_control"
-    SELECT = "selectbox"
-    RADIO = "radio"
-
-
 class NumberStyle(Enum):
     """Look of a number: a field for any value, or a slider in whole steps."""
 
@@ -89,10 +81,12 @@ class Control(ABC, Generic[T]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Choice(Control[T]):
-    """One of `options`: values with their labels. `moved`: values of old addresses with their successors."""
+    """One of `options`, side by side: values with their labels.
+
+    `moved`: values of old addresses with their successors.
+    """
 
     options: Mapping[T, str]
-    style: ChoiceStyle = ChoiceStyle.SEGMENTED
     moved: Mapping[str, T] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -119,10 +113,27 @@ class Choice(Control[T]):
         return replace(self, options=options, default=default)
 
     def widget(self, place: Place, on_change: Callable[[], None] | None) -> T | None:
-        draw, common = getattr(place, self.style.value), self._common(on_change)
-        if self.style is ChoiceStyle.SEGMENTED:
-            common["required"] = True
-        return draw(self.label, list(self.options), format_func=self.options.__getitem__, **common)
+        return self._draw(place.segmented_control, on_change, required=True)
+
+    def _draw(
+        self, draw: Callable[..., T | None], on_change: Callable[[], None] | None, **more: Any
+    ) -> T | None:
+        more |= self._common(on_change)
+        return draw(self.label, list(self.options), format_func=self.options.__getitem__, **more)
+
+
+class Select(Choice[T]):
+    """One of a list that opens on demand."""
+
+    def widget(self, place: Place, on_change: Callable[[], None] | None) -> T | None:
+        return self._draw(place.selectbox, on_change)
+
+
+class Radio(Choice[T]):
+    """One of `options`, below one another."""
+
+    def widget(self, place: Place, on_change: Callable[[], None] | None) -> T | None:
+        return self._draw(place.radio, on_change)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

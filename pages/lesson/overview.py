@@ -16,7 +16,7 @@ from pages.kit.lesson.panel import go
 from pages.kit.lesson.prediction import answer_at, truth_is_out
 from pages.kit.look.presenter import projected
 from pages.kit.view import draw_notice, here, stage
-from pages.kit.widgets import Choice, ChoiceStyle, Toggle
+from pages.kit.widgets import Choice, Select, Toggle
 
 ALL = ""
 
@@ -70,12 +70,11 @@ _PROJECTED = f"""<style>@media (min-width: 641px) {{
 
 
 def chapter_control(lessons: Library) -> Choice[str]:
-    return Choice(
+    return Select(
         key="chapter",
         label="Chapter",
         options={ALL: "All chapters"} | {one.name: one.title for one in lessons.chapters},
         default=ALL,
-        style=ChoiceStyle.SELECT,
     )
 
 

@@ -16,7 +16,7 @@ from pages.kit.gemm.presets import PRESETS, SMALL, refusal
 from pages.kit.recipes import RECIPE_CONTROLS, draw_recipe, recipe_values
 from pages.kit.shared_controls import INPUT_TITLES, MATMUL, OWN, RECIPE, SEED, input_help
 from pages.kit.view import here
-from pages.kit.widgets import Choice, ChoiceStyle, Place, Text, Value, Whole
+from pages.kit.widgets import Place, Select, Text, Value, Whole
 from pages.live_gemm.results import is_answer, recorded
 
 
@@ -32,15 +32,14 @@ M, N, K = (
     _Dim(key=letter, label=letter.upper(), low=1, high=MAX_DIM, default=size, step=256)
     for letter, size in zip("mnk", STANDARD[0], strict=True)
 )
-INPUT = Choice(
+INPUT = Select(
     key="a_input",
     label="Input",
     options=INPUT_TITLES,
     default=InputKind.GAUSSIAN.value,
-    style=ChoiceStyle.SELECT,
     help=f"The distribution of x, w and dy. {input_help(rules)}",
 )
-ACCUMULATION = Choice(
+ACCUMULATION = Select(
     key="accumulation",
     label="Accumulation",
     options={
@@ -50,7 +49,6 @@ ACCUMULATION = Choice(
         Summation.REFOLDED.value: REFOLDED_WORDS.capitalize(),
     },
     default=Summation.RECIPE.value,
-    style=ChoiceStyle.SELECT,
     help="Fast leaves the sum over all of K to the tensor core, which on Hopper keeps only some of fp32's "
     "bits (`use_fast_accum=True` in torch). Promoted takes a partial sum out at fixed steps along K "
     "and adds these in fp32. Refolded is for MXFP8 on a tensor core that takes no scales. A pass of "

@@ -5,7 +5,7 @@ from kernels.train.job import SIZES
 from kernels.train.variants import VARIANTS, Shows
 from pages.kit.recipes import RECIPE_CONTROLS
 from pages.kit.shared_controls import SEED
-from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Several, Text, Toggle
+from pages.kit.widgets import Choice, Number, NumberStyle, Select, Several, Text, Toggle
 
 MOST = 6  # recipes in one picture
 HELD_OUT, TRAINING, LAYERS, ENDS = "held_out", "training", "layers", "ends"
@@ -49,15 +49,14 @@ LAST_BF16 = Toggle(
     help="What published FP4 runs do with their last layers.",
 )
 HEAD = Toggle(key="loss_head", label="Quantize the head, too", help="The head gives a number for each byte.")
-INSIDE = Choice(
+INSIDE = Select(
     key="loss_inside",
     label="Run of",
     options={name: recipe.title for name, recipe in LAYER_RECIPES.items()}
     | {name: variant.title for name, variant in VARIANTS.items()},
     default="nvfp4",
-    style=ChoiceStyle.SELECT,
 )
-METRIC = Choice(
+METRIC = Select(
     key="loss_metric",
     label="Statistic",
     options={
@@ -70,10 +69,9 @@ METRIC = Choice(
         "mse": "mse",
     },
     default="underflows_percent",
-    style=ChoiceStyle.SELECT,
 )
 WHEN = Choice(key="loss_when", label="Taken", options={EARLY: "Early", LATE: "Late"}, default=LATE)
-CHANGE = Choice(
+CHANGE = Select(
     key="loss_change",
     label="What is changed",
     options={
@@ -81,7 +79,6 @@ CHANGE = Choice(
         for name, variant in VARIANTS.items()
     },
     default=next(iter(VARIANTS)),
-    style=ChoiceStyle.SELECT,
 )
 DELTA = Number(
     key="loss_delta",

@@ -8,7 +8,7 @@ from fp8core.recipes import RECIPES
 from fp8core.recipes.keys import OWN_TITLE
 from fp8core.recipes.text import OWN_NAME
 from pages.kit.shared_controls import INPUT_TITLES, OWN, SEED, format_options, input_help, is_element
-from pages.kit.widgets import Choice, ChoiceStyle, Several, Text, Whole
+from pages.kit.widgets import Choice, Select, Several, Text, Whole
 from pages.outliers.tensor_file import MAX_BYTES, MAX_TENSORS
 
 MOST = 4  # recipes side by side
@@ -19,7 +19,7 @@ SHOW = Choice(
     options={"map": "Error map", "lines": "Small channels", "matmuls": "Three matmuls", "more": "More"},
     default="map",
 )
-MORE = Choice(
+MORE = Select(
     key="outliers_more",
     label="Question",
     options={
@@ -31,7 +31,6 @@ MORE = Choice(
     }
     | ({"real": "Real tensors"} if len(OFFERED) > len(LAWS) else {}),
     default="parts",
-    style=ChoiceStyle.SELECT,
 )
 RECIPES_SHOWN = Several(
     key="recipes",
@@ -41,27 +40,24 @@ RECIPES_SHOWN = Several(
     most=MOST,
 )
 UPLOAD = "upload"
-DATA = Choice(
+DATA = Select(
     key="outliers_data",
     label="Numbers",
     options=INPUT_TITLES | {UPLOAD: "A matrix of yours"},
     default="outlier_channels",
-    style=ChoiceStyle.SELECT,
     help=input_help(lambda kind: INPUT_NOTES[kind].rule),
 )
-FACTOR = Choice(
+FACTOR = Select(
     key="outliers_factor",
     label="How much larger the outliers are",
     options={factor: f"× {factor}" for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500)},
     default=round(OUTLIER_FACTOR),
-    style=ChoiceStyle.SELECT,
 )
-EVERY = Choice(
+EVERY = Select(
     key="outliers_every",
     label="Channels from one outlier to the next",
     options={every: str(every) for every in (16, 32, 48, 64, 80, OUTLIER_EVERY, 128)},
     default=OUTLIER_EVERY,
-    style=ChoiceStyle.SELECT,
 )
 FACTORS = (5, round(OUTLIER_FACTOR), 500)  # with a button each
 NUMBERS = Text(
@@ -73,14 +69,13 @@ NUMBERS = Text(
     help="A recipe by its place in the list, a row and a column. A click on a map writes them here, and the "
     "numbers of the tile stand below the maps.",
 )
-SIZE = Choice(
+SIZE = Select(
     key="outliers_size",
     label="Rows × columns",
     options={f"{rows}x{2 * rows}": f"{rows:,} × {2 * rows:,}" for rows in (256, 512, 1024)},
     default="512x1024",
-    style=ChoiceStyle.SELECT,
 )
-ROLE = Choice(
+ROLE = Select(
     key="role",
     label="Quantized as",
     options={
@@ -89,16 +84,14 @@ ROLE = Choice(
         for side in Side
     },
     default="fprop_a",
-    style=ChoiceStyle.SELECT,
     help="The operand whose format, tiles and scales are used.",
 )
 # The page offers the tensors of the file.
-TENSOR = Choice(
+TENSOR = Select(
     key="tensor",
     label="Tensor",
     options={str(number): str(number) for number in range(MAX_TENSORS)},
     default="0",
-    style=ChoiceStyle.SELECT,
 )
 MATRIX = Whole(
     key="matrix",
@@ -123,12 +116,11 @@ COUNTED = Choice(
     default=Counted.ALL.name.lower(),
     help="The smaller half are the elements with |x| below its median.",
 )
-READERS_FORMAT = Choice(
+READERS_FORMAT = Select(
     key="readers_format",
     label="Format of the bare tiles",
     options=format_options(is_element),
     default="e2m1",
-    style=ChoiceStyle.SELECT,
 )
 READERS_SCALE = Choice(
     key="readers_scale",
@@ -138,19 +130,17 @@ READERS_SCALE = Choice(
     help="A power of two only shifts a float's exponent, so that the copies differ where little is left of a "
     "number. An fp32 scale moves every number to another place between two codes.",
 )
-READING = Choice(
+READING = Select(
     key="reading",
     label="The checkpoint is read with",
     options={reading.name.lower(): reading.value for reading in Reading},
     default=Reading.MADE_ANEW.name.lower(),
-    style=ChoiceStyle.SELECT,
 )
-REAL = Choice(
+REAL = Select(
     key="outliers_real",
     label="Layer and step",
     options={kind.value: INPUT_NOTES[kind].title for kind in RECORDED},
     default=InputKind.REAL_DOWN_LATE.value,
-    style=ChoiceStyle.SELECT,
 )
 
 ALL_CONTROLS = (

@@ -8,7 +8,7 @@ from fp8core.scales import SCALE_RULES, Fit
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED, format_options, is_element
 from pages.kit.view import here
-from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
+from pages.kit.widgets import Choice, NumberStyle, Select, Whole
 
 SIZES = tuple(16 << i for i in range(7))
 
@@ -26,20 +26,18 @@ ERROR_OF = Choice(
     options={VECTORS: "Of vectors", PRODUCT: "Of a product"},
     default=VECTORS,
 )
-SIZE = Choice(
+SIZE = Select(
     key="rotations_size",
     label="Size of the vector",
     options={str(size): f"{size:,} numbers" for size in SIZES},
     default=str(SIZES[0]),
-    style=ChoiceStyle.SELECT,
     help="A Hadamard matrix exists for every power of two. NVFP4 training rotates runs of 16.",
 )
-REST = Choice(
+REST = Select(
     key="rotations_rest",
     label="The other elements",
     options={rest.name.lower(): rest.value[0].upper() + rest.value[1:] for rest in OFFERED_RESTS},
     default=Rest.GAUSSIAN.name.lower(),
-    style=ChoiceStyle.SELECT,
     help="The distribution of all elements but the outliers; variance 1 where they are not zero.",
 )
 COUNT = Whole(
@@ -77,13 +75,7 @@ ROTATION = Choice(
     "sixteen signs are fixed. Random rotation: uniform over all.",
 )
 
-FORMAT = Choice(
-    key="rotations_format",
-    label="Format",
-    options=format_options(is_element),
-    default="e2m1",
-    style=ChoiceStyle.SELECT,
-)
+FORMAT = Select(key="rotations_format", label="Format", options=format_options(is_element), default="e2m1")
 LINE, WHOLE_VECTOR = "16", "whole"
 TILE = Choice(
     key="rotations_tile",
@@ -98,12 +90,11 @@ _FITS = {
     Fit.CEIL: "Power of two: ceil",
     Fit.ROUND_UP: "Power of two: round up",
 }
-SCALE = Choice(
+SCALE = Select(
     key="rotations_scale",
     label="Scale",
     options={name: _FITS[rule.fit] for name, rule in SCALE_RULES.items()},
     default=next(iter(SCALE_RULES)),
-    style=ChoiceStyle.SELECT,
     help="How the scale follows from amax, the largest |x| of the tile. E8M0 stores powers of two only.",
 )
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fp8core.recipes import RECIPES
 from kernels.check.report import Verdict
 from pages.kit.inert import plain
-from pages.kit.widgets import Choice, ChoiceStyle
+from pages.kit.widgets import Choice, Radio
 from pages.sanity_check.history import Past
 from pages.sanity_check.report import moment
 
@@ -26,12 +26,11 @@ FACTS = {"recipes": lambda _: len(RECIPES)}
 
 def past_control(past: Sequence[Past]) -> Choice[int]:
     options = {NEWEST: "The newest", **{one.number: label(one) for one in past}}
-    return Choice(
+    return Radio(
         key="run",
         label="Checks of this server",
         options=options,
         default=NEWEST,
-        style=ChoiceStyle.RADIO,
         help="Of all sessions, newest first. Restarting the app forgets them.",
     )
 

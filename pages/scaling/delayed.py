@@ -26,16 +26,15 @@ from pages.kit.inert import plain
 from pages.kit.shared_controls import SEED
 from pages.kit.tables import EMPTY, markdown_table
 from pages.kit.view import draw_notice, here
-from pages.kit.widgets import Choice, ChoiceStyle, Whole
+from pages.kit.widgets import Select, Whole
 from pages.scaling.charts.delayed import delayed_chart
 from pages.scaling.window import BYTES, RESULTS
 
-SERIES = Choice(
+SERIES = Select(
     key="scaling_series",
     label="amax over the steps",
     options={kind.value: SERIES_NOTES[kind].title for kind in OFFERED_SERIES},
     default=(SeriesKind.REAL_DOWN_DY if has_amax() else SeriesKind.WARMUP).value,
-    style=ChoiceStyle.SELECT,
 )
 STEPS = Whole(key="scaling_steps", label="Steps", low=16, high=400, default=160, step=1)
 HISTORY = Whole(

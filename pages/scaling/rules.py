@@ -27,17 +27,16 @@ from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_ele
 from pages.kit.stage.hand import Hand
 from pages.kit.tables import markdown_table
 from pages.kit.view import draw_notice, here
-from pages.kit.widgets import Choice, ChoiceStyle, Number
+from pages.kit.widgets import Choice, Number, Select
 from pages.scaling.charts.rules import AROUND, BLOCK, RAILS, SLIDER, row_name, rules_chart
 from pages.scaling.window import BYTES, RESULTS, ROLE, draw_role, numbers, percent
 
 LOG_UNIFORM = "log_uniform"
-ELEMENT = Choice(
+ELEMENT = Select(
     key="scaling_element",
     label="Element format",
     options=format_options(is_element),
     default="e4m3",
-    style=ChoiceStyle.SELECT,
 )
 BLOCK_SIZE = Choice(
     key="scaling_block",
@@ -45,12 +44,11 @@ BLOCK_SIZE = Choice(
     options={size: str(size) for size in (16, 32, 64, 128)},
     default=32,
 )
-BLOCK_KIND = Choice(
+BLOCK_KIND = Select(
     key="scaling_blocks",
     label="Numbers",
     options={LOG_UNIFORM: "amax uniform in log2"} | INPUT_TITLES,
     default=InputKind.GAUSSIAN.value,
-    style=ChoiceStyle.SELECT,
     help="The distribution of the numbers in the blocks.",
 )
 LEAST, MOST, STEP = SLIDER

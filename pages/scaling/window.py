@@ -23,25 +23,23 @@ from pages.kit.controls import Controls
 from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_narrow
 from pages.kit.stage.hand import Hand
 from pages.kit.view import draw_notice, here
-from pages.kit.widgets import Choice, ChoiceStyle, Number
+from pages.kit.widgets import Choice, Number, Select
 from pages.scaling.charts.window import ALONG_CURVE, BIN, DECIBELS, NUMBERS, PICK, STEP, window_chart
 
 RESULTS, BYTES = 64, "4MB"  # limits of each cache: results, and their size
 WIDEST = 256.0  # octaves, for a format that ends near 2**128
-FORMAT = Choice(
+FORMAT = Select(
     key="scaling_format",
     label="Format",
     options=format_options(is_narrow),
     default="e4m3",
-    style=ChoiceStyle.SELECT,
     help="fp8: e4m3, e5m2. fp6: e3m2, e2m3. fp4: e2m1. fp16 for comparison.",
 )
-KIND = Choice(
+KIND = Select(
     key="scaling_input",
     label="Numbers",
     options=INPUT_TITLES,
     default=InputKind.GRADIENT_LIKE.value,
-    style=ChoiceStyle.SELECT,
     help="The distribution of the numbers.",
 )
 LOG2_SCALE = Number(

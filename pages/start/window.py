@@ -31,7 +31,7 @@ from pages.kit.charts.words import short
 from pages.kit.controls import Controls, link_params
 from pages.kit.stage.window import HANDLE, HIGH, PER_POWER, STEPS, WINDOW, frames, pull_of, span
 from pages.kit.view import draw_notice, here
-from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
+from pages.kit.widgets import Choice, NumberStyle, Select, Whole
 
 SCALES = Choice(
     key="start_scales",
@@ -49,7 +49,7 @@ MATMUL = Choice(
     options={name: f"{matmul.title}, A = {matmul.symbol(Side.A)}" for name, matmul in MATMULS.items()},
     default=WGRAD.name,
 )
-RECIPE = Choice(
+RECIPE = Select(
     key="start_format",
     label="Formats and scales of",
     options={
@@ -58,7 +58,6 @@ RECIPE = Choice(
         if all(is_plain(recipe.spec(matmul)) for matmul in MATMULS.values())
     },
     default="per_tensor_e4m3",
-    style=ChoiceStyle.SELECT,
     moved={"e4m3": "per_tensor_e4m3", "e5m2": "per_tensor", "e2m1": "mxfp4"},
 )
 NUMBER = Whole(key="start_number", label="The gold number, row by row", low=0, high=ROWS * K - 1, default=12)

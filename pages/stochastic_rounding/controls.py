@@ -3,7 +3,7 @@
 from fp8core.experiments.weight_updates import Pull
 from fp8core.stochastic import MAX_RANDOM_BITS, Debias
 from pages.kit.shared_controls import SEED, format_options, is_element, is_narrow
-from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Text, Whole
+from pages.kit.widgets import Choice, Number, NumberStyle, Select, Text, Whole
 
 LARGEST_BLUR = 8
 SIDE = 224  # pixels of the longer side of a picture
@@ -65,12 +65,11 @@ SPOT = Choice(
     default=4,
     help="An outlier. Pull it elsewhere on the picture.",
 )
-PIXELS = Choice(
+PIXELS = Select(
     key="pixels",
     label="Values a pixel may take",
     options={LEVELS_OF_GRAY: "equal steps", **format_options(is_element)},
     default=LEVELS_OF_GRAY,
-    style=ChoiceStyle.SELECT,
     help="Equal steps from black to white, or the positive values of a number format, its largest as white.",
 )
 LEVELS = Whole(
@@ -93,7 +92,7 @@ BLUR = Whole(
 )
 
 _FORMATS = format_options(is_narrow)
-FORMAT = Choice(key="format", label="Format", options=_FORMATS, default="e2m1", style=ChoiceStyle.SELECT)
+FORMAT = Select(key="format", label="Format", options=_FORMATS, default="e2m1")
 RANDOM_BITS = Whole(
     key="random_bits",
     label="N, random bits per value",
@@ -127,21 +126,18 @@ ROUNDED = Choice(
     options={A_WEIGHT: "A weight", A_MATMUL: "A matmul"},
     default=A_WEIGHT,
 )
-WEIGHT = Choice(
-    key="weight", label="The weight is kept in", options=_FORMATS, default="bf16", style=ChoiceStyle.SELECT
-)
+WEIGHT = Select(key="weight", label="The weight is kept in", options=_FORMATS, default="bf16")
 RATE = Choice(
     key="lr",
     label="Learning rate",
     options={rate: f"{rate:g}" for rate in (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)},
     default=0.001,
 )
-PULL = Choice(
+PULL = Select(
     key="pull",
     label="Gradient",
     options={pull.name.lower(): pull.value for pull in Pull},
     default=Pull.DOWN.name.lower(),
-    style=ChoiceStyle.SELECT,
 )
 STEPS = Whole(
     key="steps", label="Steps", low=100, high=10_000, step=100, default=1000, style=NumberStyle.SLIDER

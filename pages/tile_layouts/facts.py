@@ -14,7 +14,7 @@ from pages.kit.charts.words import stored_tile
 from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
 from pages.kit.shared_controls import INPUT, MATMUL, RECIPE, SEED
 from pages.kit.stage.window import pull_of
-from pages.kit.widgets import Choice, ChoiceStyle, Whole
+from pages.kit.widgets import Choice, Select, Whole
 
 LARGEST_DIM = 1 << 17
 ALL = "all"
@@ -33,13 +33,12 @@ SHOW = Choice(
     moved={"counts": "copies"},
 )
 EACH = "each"
-FAMILY = Choice(
+FAMILY = Select(
     key="family",
     label="Recipes",
     options={EACH: "One of each family"}
     | {family.name.lower(): family_title(family.value) for family in by_family()},
     default=EACH,
-    style=ChoiceStyle.SELECT,
     help="The recipes whose pictures stand side by side.",
 )
 
@@ -58,22 +57,20 @@ OUT = Whole(key="out", label="out", low=1, high=LARGEST_DIM, default=14336)
 LARGEST_EXTENT = 1 << 7
 _SIZES = [str(1 << power) for power in range(8)]
 _EXTENTS = {size: size for size in (*_SIZES, ALL)}
-A_MN = Choice(key="a_m", label="A: along m", options=_EXTENTS, default="1", style=ChoiceStyle.SELECT)
-A_K = Choice(
+A_MN = Select(key="a_m", label="A: along m", options=_EXTENTS, default="1")
+A_K = Select(
     key="a_k",
     label="A: along k",
     options={size: f"A: {size} along k" for size in _EXTENTS},
     default="128",
-    style=ChoiceStyle.SELECT,
 )
-B_MN = Choice(key="b_n", label="B: along n", options=_EXTENTS, default="128", style=ChoiceStyle.SELECT)
-B_K = Choice(key="b_k", label="B: along k", options=_EXTENTS, default="128", style=ChoiceStyle.SELECT)
-SUMMED = Choice(
+B_MN = Select(key="b_n", label="B: along n", options=_EXTENTS, default="128")
+B_K = Select(key="b_k", label="B: along k", options=_EXTENTS, default="128")
+SUMMED = Select(
     key="summed",
     label="Tensor core sums",
     options={size: f"Sums {size} products" for size in _SIZES[4:]} | {ALL: "Sums all of K"},
     default="128",
-    style=ChoiceStyle.SELECT,
     help="How many products along k are added before a scale can be applied.",
 )
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from fp8core.linear import LayerShape
-from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Value, Whole
+from pages.kit.widgets import Choice, NumberStyle, Select, Value, Whole
 from pages.why_fp8.sourced import Model, sourced
 
 _SIDES = {str(side): f"{side:,}" for side in (1024, 2048, 4096, 7168, 8192, 16384)}
@@ -29,36 +29,32 @@ TOKENS = Whole(
     style=NumberStyle.SLIDER,
     help="Rows of x: the tokens of all sequences that the layer sees at once.",
 )
-IN = Choice(
+IN = Select(
     key="why_in",
     label="in",
     options=_SIDES,
     default="4096",
-    style=ChoiceStyle.SELECT,
     help="The inputs of the layer: columns of x and of w.",
 )
-OUT = Choice(
+OUT = Select(
     key="why_out",
     label="out",
     options=_SIDES,
     default="4096",
-    style=ChoiceStyle.SELECT,
     help="The outputs of the layer: rows of w.",
 )
-MODEL = Choice(
+MODEL = Select(
     key="why_model",
     label="Model",
     options={name: model.title for name, model in sourced().models.items()},
     default="llama31_8b",
-    style=ChoiceStyle.SELECT,
     moved={"own": "llama31_8b"},
 )
-CONTEXT = Choice(
+CONTEXT = Select(
     key="why_context",
     label="Context",
     options={k: f"{1 << k:,} tokens" for k in range(7, 21)},
     default=13,
-    style=ChoiceStyle.SELECT,
     help="Tokens of a sequence so far.",
 )
 

@@ -15,19 +15,18 @@ from pages.kit.recipes import by_family
 from pages.kit.shared_controls import GPU, card
 from pages.kit.tables import grid
 from pages.kit.view import draw_notice, here
-from pages.kit.widgets import Choice, ChoiceStyle, Value, Whole
+from pages.kit.widgets import Choice, Select, Value, Whole
 from pages.why_fp8.controls import CONTEXT, IN, MODEL, OUT, TOKENS, context_of, layer_of, model_of
 from pages.why_fp8.sourced import Measurement, Model, draw_sources, links, sourced
 
 Settings = Mapping[str, Value]
 
 FORWARD, BACKWARD, INFERENCE, CACHE = "forward", "backward", "inference", "cache"
-MOMENT = Choice(
+MOMENT = Select(
     key="why_moment",
     label="What lies in memory",
     options={FORWARD: "After forward", BACKWARD: "In backward", INFERENCE: "Inference", CACHE: "KV cache"},
     default=FORWARD,
-    style=ChoiceStyle.SELECT,
 )
 BF16, FP8, NO_MASTER = "bf16", "e4m3", "none"
 WEIGHTS = Choice(

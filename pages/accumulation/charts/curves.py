@@ -15,7 +15,7 @@ from fp8core.accumulators.error_over_k import SumError, promotions_per_flop
 from pages.kit.charts.curves import Series, curves
 from pages.kit.charts.finish import SHAPES, dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import spread
+from pages.kit.charts.labels import spread, tips
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
 LINES, NAMES, PRICES = "lines", "names", "prices"
@@ -110,12 +110,12 @@ def _curves(ink: Ink, field: str) -> alt.LayerChart:
     has_place = "datum.error > 0" if field == RMS else "isValid(datum.error)"
     base = alt.Chart(alt.NamedData(LINES)).transform_filter(has_place).encode(x=x, y=y, **looks)
     dashes = alt.Scale(domain=list(DASHES), range=list(DASHES.values()))
-    tooltip = [
-        alt.Tooltip("unit:N", title="unit"),
-        alt.Tooltip("evidence:N", title="model"),
-        alt.Tooltip("k:Q", title="K", format=",d"),
-        alt.Tooltip("error:Q", title="rms error" if field == RMS else "signed error", format=".3~p"),
-    ]
+    tooltip = tips(
+        ("unit:N", "unit"),
+        ("evidence:N", "model"),
+        ("k:Q", "K", ",d"),
+        ("error:Q", "rms error" if field == RMS else "signed error", ".3~p"),
+    )
     layers = [
         *_aside(looks, shape, pick, ink),
         base.mark_line(strokeWidth=2.5, aria=False).encode(
@@ -236,12 +236,12 @@ def _prices(ink: Ink) -> alt.LayerChart:
         y=_error_axis(RMS),
     )
     series = Series(names=kinds, colors=[ink.text, ink.mid], shapes=["circle", "square"], field="numbers")
-    tooltip = [
-        alt.Tooltip("numbers:N", title="numbers"),
-        alt.Tooltip("label:N", title="promoted after"),
-        alt.Tooltip("error:Q", title="rms error", format=".3~%"),
-        alt.Tooltip("additions:Q", title="additions in 1000 FLOP", format=".3~g"),
-    ]
+    tooltip = tips(
+        ("numbers:N", "numbers"),
+        ("label:N", "promoted after"),
+        ("error:Q", "rms error", ".3~%"),
+        ("additions:Q", "additions in 1000 FLOP", ".3~g"),
+    )
     names = base.transform_filter("datum.is_last").mark_text(
         align="right", dx=-14, dy=-14, fontSize=15, fontWeight="bold", color=ink.text, aria=False
     )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fp8core.accumulators.trace import TracedStep
 from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Columns, Filled, number, template, text
 from pages.kit.charts.words import percent_text, power_of_two, short
@@ -397,13 +398,13 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, ...]:
     sign = now.mark_text(dy=-1, color=ink.text, **bold)
     label = now.mark_text(fontSize=12, baseline="top", color=ink.soft, aria=False)
     cover = now.mark_rect(opacity=0, color=ink.text)
-    tooltip = [
-        alt.Tooltip("term:N", title="term"),
-        alt.Tooltip("value:N", title="exact"),
-        alt.Tooltip("kept:N", title="kept"),
-        alt.Tooltip("lost:N", title="lost"),
-        alt.Tooltip("share:Q", title="lost share", format=".3~%"),
-    ]
+    tooltip = tips(
+        ("term:N", "term"),
+        ("value:N", "exact"),
+        ("kept:N", "kept"),
+        ("lost:N", "lost"),
+        ("share:Q", "lost share", ".3~%"),
+    )
     words = alt.layer(
         zeros.transform_calculate(base="foot").encode(x=_x("x"), y=_y("base"), text=alt.value("0")),
         sign.encode(x=_x("x"), y=_y("y0"), text="sign:N"),
@@ -492,12 +493,9 @@ def _sums(ink: Ink) -> alt.LayerChart:
 
 def _strip(ink: Ink) -> alt.LayerChart:
     base = alt.Chart()
-    tooltip = [
-        alt.Tooltip("step:Q", title="step"),
-        alt.Tooltip("total:N", title="result so far"),
-        alt.Tooltip("exact:N", title="exact so far"),
-        alt.Tooltip("off:N", title="off by"),
-    ]
+    tooltip = tips(
+        ("step:Q", "step"), ("total:N", "result so far"), ("exact:N", "exact so far"), ("off:N", "off by")
+    )
     place = {"x": _x("x"), "y": _y("y")}
     once = base.transform_filter("datum.step == 0").transform_calculate(
         left=str(LEFT), right=str(RIGHT), head="strip_head"

@@ -9,6 +9,7 @@ import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
@@ -247,7 +248,7 @@ def _lines(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
             color=color,
             size=alt.when(alt.datum.measured).then(alt.value(2.4)).otherwise(alt.value(1.5)),
             strokeDash=alt.StrokeDash("measured:N", legend=None, scale=dashes),
-            tooltip=[alt.Tooltip("label:N", title="at most"), alt.Tooltip("source:N", title="from")],
+            tooltip=tips(("label:N", "at most"), ("source:N", "from")),
         )
     )
     labels = [

@@ -8,6 +8,7 @@ from pages.compare_recipes.charts.curves import SizeCurve, small_error
 from pages.kit.charts.curves import Series, curves
 from pages.kit.charts.finish import END, inside_axis, panel_title, panels
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.tile_marks import Row
 
@@ -111,15 +112,15 @@ def _series(names: tuple[str, ...], ink: Ink) -> Series:
 
 
 def _tooltip() -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("who:N", title="scales, tiles"),
-        alt.Tooltip("at:Q", title="k", format=",d"),
-        alt.Tooltip("sqnr:Q", title="SQNR (dB), mean", format=".2f"),
-        alt.Tooltip("sqnr_low:Q", title="worst draw", format=".2f"),
-        alt.Tooltip("sqnr_high:Q", title="best draw", format=".2f"),
-        alt.Tooltip("small:Q", title="Error of the smaller half", format=".2~p"),
-        alt.Tooltip("bits:Q", title="bits per element", format=".3~f"),
-    ]
+    return tips(
+        ("who:N", "scales, tiles"),
+        ("at:Q", "k", ",d"),
+        ("sqnr:Q", "SQNR (dB), mean", ".2f"),
+        ("sqnr_low:Q", "worst draw", ".2f"),
+        ("sqnr_high:Q", "best draw", ".2f"),
+        ("small:Q", "Error of the smaller half", ".2~p"),
+        ("bits:Q", "bits per element", ".3~f"),
+    )
 
 
 _TICKS = [float(f"{digit}e{power}") for power in range(-4, 2) for digit in (1, 2, 3, 5, 7)]

@@ -21,6 +21,7 @@ from fp8core.tiles import WHOLE, Extent, TileGrid
 from pages.kit.charts import tile_marks as marks
 from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import Row, word
@@ -171,7 +172,7 @@ def table_chart(recipes: Sequence[Differences], ink: Ink, height: float = HEIGHT
 @template
 def _table(height: float, ink: Ink) -> alt.LayerChart:
     where = marks.position(WIDTH, height)
-    tooltip = [alt.Tooltip("what:N", title="elements"), alt.Tooltip("scale:N", title="scale")]
+    tooltip = tips(("what:N", "elements"), ("scale:N", "scale"))
     data = marks.on_telephone(alt.Chart(alt.NamedData(marks.TILES)), *marks.CORNERS)
     click = alt.selection_point(
         name=OPEN, on="click", toggle="true", clear=False, empty=False, fields=["recipe"]

@@ -18,6 +18,7 @@ from fp8core.formats.spelling import Kind, Spelling, kind_of
 from pages.formats.charts.words import MONOSPACE, ROLES, glance, hexadecimal, number
 from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, arrow, by_column, several, template
 from pages.kit.charts.template import number as number_hole
@@ -458,7 +459,7 @@ def _table(ink: Ink) -> alt.LayerChart:
             words.encode(text="text:N", color=color.otherwise(alt.value(ink.page))),
             current.mark_rect(fill=None, stroke=ink.text, strokeWidth=3.5, aria=False),
             values.mark_rect(opacity=0, cursor="pointer")
-            .encode(tooltip=[alt.Tooltip("what:N", title="value"), alt.Tooltip("bits:N", title="code")])
+            .encode(tooltip=tips(("what:N", "value"), ("bits:N", "code")))
             .add_params(_clicks(PICK, "code")),
             height=number_hole("height", 16 * ROW_HEIGHT + AXIS_HEIGHT),
         )

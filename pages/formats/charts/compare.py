@@ -12,6 +12,7 @@ from pages.formats.charts.words import hexadecimal, number
 from pages.kit.charts.curves import Series, curves
 from pages.kit.charts.finish import SHAPES, dressed
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.template import number as number_hole
 from pages.kit.charts.words import count, power_labels, power_of_two
@@ -103,11 +104,9 @@ def _counts(ink: Ink) -> alt.LayerChart:
                 y=alt.Y("y0:Q", **y),
                 y2="y1:Q",
                 fill=alt.when("datum.most").then(alt.value(ink.dot)).otherwise(alt.value(ink.mid)),
-                tooltip=[
-                    alt.Tooltip("format:N", title="format"),
-                    alt.Tooltip("from:N", title="from the power of two"),
-                    alt.Tooltip("count:Q", title="numbers", format=","),
-                ],
+                tooltip=tips(
+                    ("format:N", "format"), ("from:N", "from the power of two"), ("count:Q", "numbers", ",")
+                ),
             ),
             bars.transform_filter("datum.wide * containerSize()[0] > 8 * length('' + datum.count) + 4")
             .transform_calculate(middle="sqrt(datum.x0 * datum.x1)")
@@ -164,12 +163,8 @@ def _chart(logarithmic: bool, ink: Ink) -> alt.LayerChart:
         title=None,
         axis=alt.Axis(labelLimit=150, domain=False, ticks=False, labelFontSize=14),
     )
-    tips = [
-        alt.Tooltip("format:N", title="format"),
-        alt.Tooltip("text:N", title="value"),
-        alt.Tooltip("code:N", title="code"),
-    ]
-    base = alt.Chart(alt.NamedData(VALUES)).encode(y=y, tooltip=tips)
+    tooltip = tips(("format:N", "format"), ("text:N", "value"), ("code:N", "code"))
+    base = alt.Chart(alt.NamedData(VALUES)).encode(y=y, tooltip=tooltip)
     bars = base.transform_filter("isValid(datum.x2)").mark_bar(
         height=number_hole("tall", 16), color=ink.line, clip=True
     )
@@ -209,12 +204,12 @@ def _splits(ink: Ink) -> alt.LayerChart:
     )
     y = alt.Y("sqnr:Q", title="SQNR (dB)", axis=alt.Axis(tickCount=5))
     base = alt.Chart(alt.NamedData(SPLITS)).encode(x=x, y=y)
-    tooltip = [
-        alt.Tooltip("split:N", title="split"),
-        alt.Tooltip("kind:N", title="numbers"),
-        alt.Tooltip("sqnr:Q", title="SQNR (dB)", format=".1f"),
-        alt.Tooltip("zeros:Q", title="become 0", format=".1%"),
-    ]
+    tooltip = tips(
+        ("split:N", "split"),
+        ("kind:N", "numbers"),
+        ("sqnr:Q", "SQNR (dB)", ".1f"),
+        ("zeros:Q", "become 0", ".1%"),
+    )
     style = {"align": "left", "baseline": "top", "dx": -4, "dy": 10, "fontSize": 14, "fontWeight": "bold"}
     names = alt.Chart(alt.NamedData(NAMES)).encode(x=x, y=y, text="kind:N")
     titles = [

@@ -10,6 +10,7 @@ from fp8core.formats.survival import Fates
 from pages.formats.charts.words import percent
 from pages.kit.charts.bars import histogram
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.template import Filled, by_column, number, several, template
 from pages.kit.charts.words import power_labels
 
@@ -120,10 +121,6 @@ def _bars(ink: Ink) -> alt.Chart:
     bins = alt.Chart(alt.NamedData(BARS)).transform_calculate(
         x0="datum.low + k", x1="datum.high + k", y0="datum.line", y1="datum.line - datum.tall", fate=fate
     )
-    tooltip = [
-        alt.Tooltip("format:N", title="format"),
-        alt.Tooltip("fate:N", title="these gradients"),
-        alt.Tooltip("count:Q", title="how many"),
-    ]
+    tooltip = tips(("format:N", "format"), ("fate:N", "these gradients"), ("count:Q", "how many"))
     lost = f"datum.fate == '{ZERO}' || datum.fate == '{OVERFLOW}'"
     return histogram(bins, tooltip, ink, lost=lost, less=f"datum.fate == '{SUBNORMAL}'", clip=True)

@@ -15,7 +15,7 @@ from fp8core.rounding import Overflow
 from pages.formats.charts.words import number
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import beside
+from pages.kit.charts.labels import beside, tips
 from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.template import number as number_hole
@@ -88,11 +88,11 @@ def _ends(ink: Ink) -> alt.LayerChart:
             fill=learns.then(alt.value(ink.text)).otherwise(alt.value(ink.lost_area)),
             stroke=learns.then(alt.value(ink.text)).otherwise(alt.value(ink.lost)),
             shape=alt.Shape("fate:N", legend=None, scale=shape),
-            tooltip=[
-                alt.Tooltip("fate:N", title="the run"),
-                alt.Tooltip("text:N", title="loss in the end"),
-                alt.Tooltip("zeros:Q", title="gradients that became 0", format=".1%"),
-            ],
+            tooltip=tips(
+                ("fate:N", "the run"),
+                ("text:N", "loss in the end"),
+                ("zeros:Q", "gradients that became 0", ".1%"),
+            ),
         )
     )
     band = band.encode(x=alt.X("x0:Q"), x2="x1:Q")
@@ -157,11 +157,7 @@ def _table(ink: Ink) -> alt.LayerChart:
     )
     cells = base.mark_rect().encode(
         color=alt.Color("fate:N", scale=fates, legend=None),
-        tooltip=[
-            alt.Tooltip("line:N", title="format and policy"),
-            alt.Tooltip("came:N", title="number"),
-            alt.Tooltip("text:N", title="becomes"),
-        ],
+        tooltip=tips(("line:N", "format and policy"), ("came:N", "number"), ("text:N", "becomes")),
     )
     came = base.mark_text(dy=-7, size=12, color=ink.soft, aria=False).encode(text="came:N")
     became = base.mark_text(

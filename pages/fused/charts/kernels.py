@@ -8,7 +8,7 @@ import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import WORDS, without_names, words_of
+from pages.kit.charts.labels import WORDS, tips, without_names, words_of
 from pages.kit.charts.named_rows import SHAPE, WIDE, Rows, across, dots, names, reference, row_axis
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
@@ -269,14 +269,14 @@ def _ratios(ink: Ink) -> alt.LayerChart:
             labelExpr="datum.value === 1 ? 'a copy = 1' : datum.label",
         ),
     )
-    tooltip = [
-        alt.Tooltip("name:N", title="quantizes"),
-        alt.Tooltip("who:N", title="by"),
-        alt.Tooltip("ratio:Q", title="of a copy's speed", format=".3f"),
-        alt.Tooltip("time:N", title="time"),
-        alt.Tooltip("rate:N", title="least bytes over time"),
-        alt.Tooltip("note:N", title="also"),
-    ]
+    tooltip = tips(
+        ("name:N", "quantizes"),
+        ("who:N", "by"),
+        ("ratio:Q", "of a copy's speed", ".3f"),
+        ("time:N", "time"),
+        ("rate:N", "least bytes over time"),
+        ("note:N", "also"),
+    )
     bars, points = alt.Chart(alt.NamedData(BARS)), alt.Chart(alt.NamedData(POINTS))
     hollow = points.mark_point(filled=True, size=80, opacity=1, fill=ink.page, strokeWidth=2)
     stem, point = dots(bars, x, y, tooltip, low="zero", high="ratio", size=95)

@@ -8,7 +8,7 @@ import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import WORDS, without_names, words_of
+from pages.kit.charts.labels import WORDS, tips, without_names, words_of
 from pages.kit.charts.legible import axis_title
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
@@ -92,11 +92,7 @@ def _chart(kinds: tuple[str, ...], colors: tuple[str, ...], ink: Ink) -> alt.Lay
                 labelLimit=220,
             ),
         ),
-        tooltip=[
-            alt.Tooltip("line:N", title="bar"),
-            alt.Tooltip("kind:N", title="piece"),
-            alt.Tooltip("size:Q", title="size", format=",.4~g"),
-        ],
+        tooltip=tips(("line:N", "bar"), ("kind:N", "piece"), ("size:Q", "size", ",.4~g")),
     )
     inside = (
         pieces.transform_calculate(middle="(datum.start + datum.end) / 2")
@@ -175,11 +171,7 @@ def _grouped_chart(ink: Ink) -> alt.LayerChart:
     )
     base = alt.Chart(alt.NamedData(PARTS)).encode(
         y=group,
-        tooltip=[
-            alt.Tooltip("group:N", title="row"),
-            alt.Tooltip("series:N", title="bar"),
-            alt.Tooltip("share:Q", title="share", format=".3~p"),
-        ],
+        tooltip=tips(("group:N", "row"), ("series:N", "bar"), ("share:Q", "share", ".3~p")),
     )
     places = alt.Scale(domain=several("series", ["a series"]), paddingInner=0.15, paddingOuter=0)
     offset = alt.YOffset("series:N", scale=places)

@@ -1,10 +1,11 @@
-"""Words in a picture: above a bar, and beside a point on the side that has room."""
+"""Words in a picture: in a tooltip, above a bar, and beside a point on the side that has room."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 
+_TIP = ("shorthand", "title", "format")
 WORDS = "words"  # the field with the words of a line
 
 
@@ -40,3 +41,8 @@ def spread(targets: Sequence[float], sizes: Sequence[float], tall: float) -> lis
         places[at] = min(places[at], bottom - sizes[at] / 2)
         bottom = places[at] - sizes[at] / 2
     return places
+
+
+def tips(*lines: tuple[str, ...]) -> list[alt.Tooltip]:
+    """Lines of a tooltip: (field, title), or (field, title, format)."""
+    return [alt.Tooltip(**dict(zip(_TIP, line, strict=False))) for line in lines]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.template import Filled, number, several, template
 from pages.kit.charts.words import short, span
 
@@ -198,20 +199,14 @@ def _map(ink: Ink) -> list[alt.Chart]:
             y=m0,
             y2="m1",
             color=alt.Color("error:Q", legend=None, scale=colors),
-            tooltip=[
-                alt.Tooltip("rows:N", title="m"),
-                alt.Tooltip("columns:N", title="n"),
-                alt.Tooltip("error:Q", title="largest error here", format=".3%"),
-            ],
+            tooltip=tips(("rows:N", "m"), ("columns:N", "n"), ("error:Q", "largest error here", ".3%")),
         ).add_params(pick),
         rings.encode(
             x=n,
             y=m,
-            tooltip=[
-                alt.Tooltip("element:N", title="element"),
-                alt.Tooltip("truth:Q", title="truth", format=".6g"),
-                alt.Tooltip("result:Q", title="result", format=".6g"),
-            ],
+            tooltip=tips(
+                ("element:N", "element"), ("truth:Q", "truth", ".6g"), ("result:Q", "result", ".6g")
+            ),
         ),
         *(
             ring.mark_point(size=300, strokeWidth=wide, color=color, **mark).encode(x=n, y=m)
@@ -283,11 +278,11 @@ def _sums(ink: Ink) -> list[alt.Chart]:
     def y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", scale=up, axis=None)
 
-    tooltip = [
-        alt.Tooltip("k:Q", title="products added", format=","),
-        alt.Tooltip("exact:Q", title="exact", format=".4g"),
-        alt.Tooltip("rounded:Q", title="of quantized numbers", format=".4g"),
-    ]
+    tooltip = tips(
+        ("k:Q", "products added", ","),
+        ("exact:Q", "exact", ".4g"),
+        ("rounded:Q", "of quantized numbers", ".4g"),
+    )
     line = base.transform_filter("datum.k === 0").mark_rule(color=ink.k, strokeWidth=1.75, aria=False)
     arrow = base.transform_filter("datum.k === 0").mark_point(
         shape="triangle-right", filled=True, size=80, color=ink.k, opacity=1, aria=False

@@ -11,7 +11,7 @@ import altair as alt
 from pages.kit.charts.curves import Series, curves
 from pages.kit.charts.finish import SHAPES, dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import spread
+from pages.kit.charts.labels import spread, tips
 from pages.kit.charts.legible import axis_title
 from pages.kit.charts.named_rows import COLOR, SHAPE, WIDE
 from pages.kit.charts.recipe_marks import mark_of
@@ -165,13 +165,13 @@ def _runs(is_relative: bool, is_open: bool, ink: Ink) -> alt.LayerChart:
     def y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", title=text("axis", RELATIVE), scale=reach, axis=axis)
 
-    tooltip = [
-        alt.Tooltip("who:N", title="run"),
-        alt.Tooltip("seed:N", title="seed"),
-        alt.Tooltip("from:N", title="from"),
-        alt.Tooltip("step:Q", title="step"),
-        alt.Tooltip("percent:Q", title="above bf16, %" if is_relative else "loss", format="+.3f"),
-    ]
+    tooltip = tips(
+        ("who:N", "run"),
+        ("seed:N", "seed"),
+        ("from:N", "from"),
+        ("step:Q", "step"),
+        ("percent:Q", "above bf16, %" if is_relative else "loss", "+.3f"),
+    )
     band = alt.Chart(alt.NamedData(BAND)).mark_area(color=ink.hair, clip=True, aria=False)
     zero = alt.Chart(alt.Data(values=[{"percent": 0}])).mark_rule(
         color=ink.line, strokeWidth=1, clip=True, aria=False
@@ -295,11 +295,7 @@ def _layers(is_log: bool, ink: Ink) -> alt.LayerChart:
     scale = alt.Scale(type="log", nice=False, padding=10) if is_log else alt.Scale(zero=True)
     axis = alt.Axis(tickCount=6, format="~e" if is_log else ".3~g")
     y = alt.Y("value:Q", title=text("axis", "underflows%"), scale=scale, axis=axis)
-    tooltip = [
-        alt.Tooltip("layer:N", title="layer"),
-        alt.Tooltip("who:N", title="of"),
-        alt.Tooltip("value:Q", title="value", format=".4~g"),
-    ]
+    tooltip = tips(("layer:N", "layer"), ("who:N", "of"), ("value:Q", "value", ".4~g"))
     series = Series(names=names, colors=ink.series[:_MANY], shapes=SHAPES[:_MANY], legend=legend)
     base = alt.Chart(alt.NamedData(POINTS)).encode(x=x, y=y)
     marks = curves(base, series, tooltip, width=1.5, size=55)

@@ -7,6 +7,7 @@ import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.named_rows import WIDE, Rows, across, columns, dots, names, row_axis
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template
@@ -59,7 +60,7 @@ def _ends(ink: Ink) -> alt.LayerChart:
         alt.Chart(alt.NamedData(POINTS)),
         x("percent"),
         y,
-        [alt.Tooltip("who:N", title="run"), alt.Tooltip("percent:Q", title="above bf16, %", format="+.3f")],
+        tips(("who:N", "run"), ("percent:Q", "above bf16, %", "+.3f")),
         size=80,
     )
     return dressed(
@@ -125,13 +126,13 @@ def _published(ink: Ink) -> alt.LayerChart:
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", title="last loss above the mean of bf16, %", scale=scale, axis=axis)
 
-    tooltip = [
-        alt.Tooltip("name:N", title="recipe"),
-        alt.Tooltip("percent:Q", title="ours, %", format="+.2f"),
-        alt.Tooltip("published:Q", title="published, %", format="+.2~g"),
-        alt.Tooltip("verdict:N", title="so"),
-        alt.Tooltip("source:N", title="source"),
-    ]
+    tooltip = tips(
+        ("name:N", "recipe"),
+        ("percent:Q", "ours, %", "+.2f"),
+        ("published:Q", "published, %", "+.2~g"),
+        ("verdict:N", "so"),
+        ("source:N", "source"),
+    )
     faint = alt.condition("datum.is_decided", alt.value(1.0), alt.value(0.4))
     ours = dots(pairs, x("percent"), y, tooltip, low="low", high="high", width=4)
     hollow = pairs.mark_point(filled=True, shape="circle", size=110, fill=ink.page, stroke=ink.text)

@@ -9,7 +9,7 @@ from fp8core.experiments.error_curves import Draws
 from pages.kit.charts.curves import Series, line
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import spread
+from pages.kit.charts.labels import spread, tips
 from pages.kit.charts.recipe_marks import Mark
 from pages.kit.charts.template import Filled, by_column, several, template
 
@@ -67,14 +67,14 @@ def _draws(ink: Ink) -> alt.LayerChart:
         title="SQNR (dB)",
         scale=alt.Scale(domain=several("errors", [0.0, 40.0]), nice=False, zero=False),
     )
-    tooltip = [
-        alt.Tooltip("who:N", title="recipe"),
-        alt.Tooltip("at:Q", title="at", format=".3~g"),
-        alt.Tooltip("mean:Q", title="mean SQNR (dB)", format=".2f"),
-        alt.Tooltip("low:Q", title="worst draw (dB)", format=".2f"),
-        alt.Tooltip("high:Q", title="best draw (dB)", format=".2f"),
-        alt.Tooltip("bits:Q", title="bits per element", format=".3~f"),
-    ]
+    tooltip = tips(
+        ("who:N", "recipe"),
+        ("at:Q", "at", ".3~g"),
+        ("mean:Q", "mean SQNR (dB)", ".2f"),
+        ("low:Q", "worst draw (dB)", ".2f"),
+        ("high:Q", "best draw (dB)", ".2f"),
+        ("bits:Q", "bits per element", ".3~f"),
+    )
     color, shape = alt.Color("color:N", scale=None), alt.Shape("shape:N", scale=None)
     base = alt.Chart(alt.NamedData(POINTS)).encode(x=x, color=color, detail="who:N")
     names = alt.Chart(alt.NamedData(NAMES)).mark_text(
@@ -120,10 +120,6 @@ def _shapes(ink: Ink) -> alt.LayerChart:
     )
     points = lines.mark_point(size=40, opacity=0, clip=True).encode(
         color=series.color(),
-        tooltip=[
-            alt.Tooltip("who:N", title="tensor"),
-            alt.Tooltip("at:Q", title="octaves from rms", format="+.2f"),
-            alt.Tooltip("share:Q", title="share", format=".3%"),
-        ],
+        tooltip=tips(("who:N", "tensor"), ("at:Q", "octaves from rms", "+.2f"), ("share:Q", "share", ".3%")),
     )
     return dressed(alt.layer(line(lines, series, clip=True), points, height=TALL), ink)

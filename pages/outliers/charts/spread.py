@@ -8,6 +8,7 @@ import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.named_rows import Rows, across, columns, names, row_axis
 from pages.kit.charts.recipe_marks import Mark
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
@@ -90,11 +91,7 @@ def _template(ink: Ink) -> alt.LayerChart:
     marks = alt.Chart(alt.NamedData(MARKS)).encode(
         x=alt.X("error:Q"),
         y=y,
-        tooltip=[
-            alt.Tooltip("who:N", title="recipe"),
-            alt.Tooltip("what:N", title="error of"),
-            alt.Tooltip("error:Q", title="error", format=".3~p"),
-        ],
+        tooltip=tips(("who:N", "recipe"), ("what:N", "error of"), ("error:Q", "error", ".3~p")),
     )
     words = alt.Chart(alt.NamedData(WORDS)).encode(x=alt.X("error:Q"), y=y, text="word:N")
     style = {"fontSize": 14, "color": ink.text}

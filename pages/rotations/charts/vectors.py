@@ -15,6 +15,7 @@ from fp8core.recipes import OperandSpec
 from fp8core.scales import Fit
 from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.template import Columns, Filled, number, template, text
 
 OUTLIER = "magnitude"  # the parameter of the slider
@@ -230,13 +231,13 @@ def _numbers(ink: Ink) -> list[alt.Chart]:
         y=_up("y"),
         stroke=alt.Stroke("kind:N", **look(ink.dot, ink.dot, ink.lost, ink.lost)),
         fill=alt.Fill("kind:N", **look(ink.dot, ink.dot, ink.page, ink.lost)),
-        tooltip=[
-            alt.Tooltip("i:Q", title="element"),
-            alt.Tooltip("value:Q", title="value", format=".4~g"),
-            alt.Tooltip("amax:Q", title="largest |x| of its tile", format=".4~g"),
-            alt.Tooltip("half:Q", title="zero up to", format=".3~g"),
-            alt.Tooltip("kind:N", title="quantized"),
-        ],
+        tooltip=tips(
+            ("i:Q", "element"),
+            ("value:Q", "value", ".4~g"),
+            ("amax:Q", "largest |x| of its tile", ".4~g"),
+            ("half:Q", "zero up to", ".3~g"),
+            ("kind:N", "quantized"),
+        ),
     )
     zeros = (
         base.transform_filter("datum.zero && panel_wide >= 8.5 * size")

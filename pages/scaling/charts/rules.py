@@ -12,7 +12,7 @@ import numpy as np
 from pages.kit.charts.bars import histogram
 from pages.kit.charts.hand import RAIL, rail
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import beside
+from pages.kit.charts.labels import beside, tips
 from pages.kit.charts.legible import view_title
 from pages.kit.charts.template import Columns, Filled, several, template, text
 from pages.scaling.charts.window import Spec, panel, stack
@@ -81,11 +81,9 @@ def _row(row: int, tall: int, ink: Ink, *, last: bool) -> Spec:
         text="clipped", color=ink.lost, fontSize=14, fontWeight="bold", align="left", dx=8, baseline="bottom"
     ).encode(x=x, y=alt.YValue(tall - 4))
     bins = alt.Chart(alt.NamedData(f"bins {row}"))
-    tooltip = [
-        alt.Tooltip("x0:Q", title="amax / scale from", format=".4~g"),
-        alt.Tooltip("x1:Q", title="to", format=".4~g"),
-        alt.Tooltip("share:Q", title="share of blocks", format=".2%"),
-    ]
+    tooltip = tips(
+        ("x0:Q", "amax / scale from", ".4~g"), ("x1:Q", "to", ".4~g"), ("share:Q", "share of blocks", ".2%")
+    )
     bars = histogram(
         bins.encode(x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0)), tooltip, ink, lost="datum.beyond"
     )
@@ -105,7 +103,7 @@ def _one_block(row: int, tall: int, ink: Ink, scale: alt.Scale) -> list[alt.Char
     with_amax = moves.transform_calculate(words="'amax ' + datum.amax + ', ' + datum.words")
     here = (moves if row else with_amax).transform_filter(f"abs(datum.amax - {BLOCK}) < {SLIDER[2] / 4}")
     x, y = alt.X("lands:Q", scale=scale), alt.YValue(LABEL)
-    tooltip = [alt.Tooltip("lands:Q", title="lands at"), alt.Tooltip("text:N", title="scale")]
+    tooltip = tips(("lands:Q", "lands at"), ("text:N", "scale"))
     dot = here.mark_point(filled=True, size=90, color=ink.text, opacity=1)
     stem = here.mark_rule(color=ink.text, strokeWidth=2).encode(x=x, y=y, y2=alt.Y2Value(tall))
     dx, is_right = 18 if row == HANDLE_ROW else 9, text("right", "datum.lands > 1")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pages.kit.charts.bars import histogram
 from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import beside
+from pages.kit.charts.labels import beside, tips
 from pages.kit.charts.legible import NARROW, axis_title
 from pages.kit.charts.template import Filled, number, several, template, text
 from pages.kit.charts.words import power_labels
@@ -106,12 +106,12 @@ def _histogram(ink: Ink) -> Spec:
         .transform_calculate(zone=text("zone", "'normal'"))
         .encode(x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0))
     )
-    tooltip = [
-        alt.Tooltip("share:Q", title="share of the numbers", format=".2%"),
-        alt.Tooltip("left:Q", title="log2 |x| from", format=".2f"),
-        alt.Tooltip("x0:Q", title="log2 |x| / scale from", format=".2f"),
-        alt.Tooltip("zone:N", title="here a number"),
-    ]
+    tooltip = tips(
+        ("share:Q", "share of the numbers", ".2%"),
+        ("left:Q", "log2 |x| from", ".2f"),
+        ("x0:Q", "log2 |x| / scale from", ".2f"),
+        ("zone:N", "here a number"),
+    )
     lost = f"datum.zone === '{ZONES[0]}' || datum.zone === '{ZONES[3]}'"
     bars = histogram(bins, tooltip, ink, lost=lost, less=f"datum.zone === '{ZONES[1]}'", clip=True)
     hand = alt.Chart(alt.NamedData(CURVE)).transform_calculate(
@@ -235,12 +235,12 @@ def _handles() -> alt.Chart:
         .encode(
             x=_along("s0:Q"),
             x2=alt.X2("s1:Q"),
-            tooltip=[
-                alt.Tooltip("scale:N", title="scale"),
-                alt.Tooltip("sqnr:Q", title="SQNR (dB)", format=".2f"),
-                alt.Tooltip("saturated:Q", title="saturate", format=".3%"),
-                alt.Tooltip("dead:Q", title="become 0", format=".3%"),
-            ],
+            tooltip=tips(
+                ("scale:N", "scale"),
+                ("sqnr:Q", "SQNR (dB)", ".2f"),
+                ("saturated:Q", "saturate", ".3%"),
+                ("dead:Q", "become 0", ".3%"),
+            ),
         )
     )
 

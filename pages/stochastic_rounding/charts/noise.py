@@ -12,6 +12,7 @@ from fp8core.experiments.rounding_sweep import Sweep
 from fp8core.experiments.weight_updates import Freeze
 from pages.kit.charts.curves import Series, line, pointer
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.template import Columns, Filled, several, template, text
 
 NEAREST, STOCHASTIC, EXACT = "to nearest", "stochastic", "not rounded"
@@ -139,11 +140,7 @@ def _blur(ink: Ink) -> alt.LayerChart:
     lines = alt.Chart(alt.NamedData("lines")).encode(
         x=x,
         y=alt.Y("y:Q", title="rms error (1 = white)", scale=errors),
-        tooltip=[
-            alt.Tooltip("line:N", title="rounding"),
-            alt.Tooltip("blur:Q", title="blur (pixels)"),
-            alt.Tooltip("y:Q", title="rms error", format=".3~g"),
-        ],
+        tooltip=tips(("line:N", "rounding"), ("blur:Q", "blur (pixels)"), ("y:Q", "rms error", ".3~g")),
     )
     rule = alt.Chart(alt.NamedData("shown")).mark_rule(color=ink.soft, strokeWidth=2).encode(x=x)
     roundings = line(lines, _series(ink, NEAREST, STOCHASTIC), point=alt.OverlayMarkDef(size=45))
@@ -164,10 +161,12 @@ def _mean(ink: Ink) -> alt.LayerChart:
     lines = alt.Chart(alt.NamedData("lines")).encode(x=x, y=alt.Y("y:Q", **y), order="x:Q")
     tooltip = [
         alt.Tooltip("x:Q", format=".5~g"),
-        alt.Tooltip("nearest:Q", title="nearest", format=".5~g"),
-        alt.Tooltip("chance:Q", title="chance to go up", format=".4~g"),
-        alt.Tooltip("mean:Q", title="stochastic, mean", format=".5~g"),
-        alt.Tooltip("sd:Q", title="± standard deviation", format=".3~g"),
+        *tips(
+            ("nearest:Q", "nearest", ".5~g"),
+            ("chance:Q", "chance to go up", ".4~g"),
+            ("mean:Q", "stochastic, mean", ".5~g"),
+            ("sd:Q", "± standard deviation", ".3~g"),
+        ),
     ]
     roundings = line(lines, _series(ink, STOCHASTIC, NEAREST, EXACT), clip=True)
     return (
@@ -191,10 +190,12 @@ def _weight(ink: Ink) -> alt.LayerChart:
     lines = line(alt.Chart(alt.NamedData("lines")).encode(x=x, y=y), _series(ink, STOCHASTIC, NEAREST, EXACT))
     tooltip = [
         alt.Tooltip("step:Q", format=","),
-        alt.Tooltip("exact:Q", title="not rounded", format=".5~g"),
-        alt.Tooltip("nearest:Q", title="to nearest", format=".5~g"),
-        alt.Tooltip("mean:Q", title="stochastic, mean", format=".5~g"),
-        alt.Tooltip("sd:Q", title="± between runs", format=".3~g"),
+        *tips(
+            ("exact:Q", "not rounded", ".5~g"),
+            ("nearest:Q", "to nearest", ".5~g"),
+            ("mean:Q", "stochastic, mean", ".5~g"),
+            ("sd:Q", "± between runs", ".3~g"),
+        ),
     ]
     follow = pointer(alt.Chart(alt.NamedData("figures")), x, tooltip, ink)
     return alt.layer(runs, lines, follow).properties(width="container", height=HEIGHT + 40)
@@ -217,11 +218,7 @@ def _dot(ink: Ink, *, has_floor: bool) -> alt.LayerChart:
     lines = alt.Chart(alt.NamedData("lines")).encode(
         x=x,
         y=y,
-        tooltip=[
-            alt.Tooltip("line:N", title="rounding"),
-            alt.Tooltip("terms:Q", title="K", format=","),
-            alt.Tooltip("y:Q", title="relative error", format=".3~%"),
-        ],
+        tooltip=tips(("line:N", "rounding"), ("terms:Q", "K", ","), ("y:Q", "relative error", ".3~%")),
     )
     layers = [line(lines, _series(ink, STOCHASTIC, NEAREST), point=alt.OverlayMarkDef(size=40))]
     if has_floor:

@@ -12,6 +12,7 @@ from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, S
 from fp8core.recipes import Recipe
 from pages.kit.charts import tile_marks as marks
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import Row, word
 from pages.kit.charts.words import bytes_text, count, percent_text, stored_tile
@@ -147,7 +148,7 @@ def _picture(height: float, ink: Ink) -> alt.LayerChart:
             **where,
             color=hollow.then(alt.value(ink.page)).otherwise(alt.Color("log2:Q", legend=None, scale=ramp)),
             stroke=hollow.then(alt.value(ink.mid)).otherwise(alt.value(ink.page)),
-            tooltip=[alt.Tooltip("what:N", title="elements"), alt.Tooltip("detail:N", title="scale")],
+            tooltip=tips(("what:N", "elements"), ("detail:N", "scale")),
         )
     )
     lines = marks.on_telephone(marks.line_layer(), *marks.CORNERS)

@@ -12,6 +12,7 @@ from fp8core.contraction import ContractedNumbers, SummedStretch, stretches, sum
 from fp8core.tiles import WHOLE, Extent, TileShape
 from pages.kit.charts import tile_marks as marks
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import Row, word
 from pages.kit.charts.words import percent_text, short, span
@@ -81,7 +82,7 @@ def _tracks(height: float, ink: Ink) -> alt.LayerChart:
     where = marks.position(WIDTH, height)
     data = alt.Chart(alt.NamedData(marks.TILES), name=marks.TILES)
     tiles = marks.heat_map(data, where, ink, strokeWidth=1.25).encode(
-        tooltip=[alt.Tooltip("what:N", title="tile"), alt.Tooltip("scale:N", title="scale")]
+        tooltip=tips(("what:N", "tile"), ("scale:N", "scale"))
     )
     paint = alt.Scale(domain=[LEAVES, VARIES], range=[ink.panel, ink.lost_area])
     edge = alt.Scale(domain=[LEAVES, VARIES], range=[ink.dot, ink.lost])
@@ -92,7 +93,7 @@ def _tracks(height: float, ink: Ink) -> alt.LayerChart:
             **where,
             fill=alt.Fill("verdict:N", scale=paint, legend=None),
             stroke=alt.Stroke("verdict:N", scale=edge, legend=None),
-            tooltip=[alt.Tooltip("what:N", title="summed"), alt.Tooltip("why:N", title="scales")],
+            tooltip=tips(("what:N", "summed"), ("why:N", "scales")),
         )
     )
     titles = {"what": "k", "right_text": "right", "pulled_text": "scales pulled out"}

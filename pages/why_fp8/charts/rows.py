@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import tips
 from pages.kit.charts.legible import NARROW
 from pages.kit.charts.recipe_marks import BF16_COLOR
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
@@ -77,7 +78,7 @@ def _rates(ink: Ink) -> alt.LayerChart:
         shape=alt.Shape("what:N", **look(["circle", "circle", "circle", "diamond", "square"])),
         stroke=alt.Stroke("what:N", **look([ink.line, BF16_COLOR, ink.text, ink.text, ink.scale])),
         fill=alt.Fill("what:N", **look([ink.line, ink.page, ink.text, ink.text, ink.page])),
-        tooltip=[alt.Tooltip("what:N", title="rate of"), alt.Tooltip("words:N", title="at most")],
+        tooltip=tips(("what:N", "rate of"), ("words:N", "at most")),
     )
     words = _words(marks.encode(x=x, y=alt.Y("line:Q", **y)), ink)
     chart = alt.layer(line, point, *words, name, height=number("height", 480))
@@ -136,12 +137,12 @@ def _block(ink: Ink) -> alt.LayerChart:
     def of_fp8(color: str, other: str) -> Any:
         return alt.when(alt.datum.format == "fp8").then(alt.value(color)).otherwise(alt.value(other))
 
-    tooltip = [
-        alt.Tooltip("title:N", title="part"),
-        alt.Tooltip("format:N", title="computed in"),
-        alt.Tooltip("words:N", title="share of the matmuls' work"),
-        alt.Tooltip("why:N", title="why"),
-    ]
+    tooltip = tips(
+        ("title:N", "part"),
+        ("format:N", "computed in"),
+        ("words:N", "share of the matmuls' work"),
+        ("why:N", "why"),
+    )
     frames = base.transform_calculate(x0="0", x1="1").mark_rect(cornerRadius=3, strokeWidth=1.5)
     bars = base.transform_filter(alt.datum.share > 0).transform_calculate(x0="0")
     names = base.mark_text(align="left", dx=64, fontSize=15, color=ink.text)

@@ -9,7 +9,7 @@ from pages.kit.charts.curves import Series, line
 from pages.kit.charts.finish import SHAPES, dressed
 from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import beside
+from pages.kit.charts.labels import beside, tips
 from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
@@ -124,12 +124,12 @@ def _limits(ink: Ink) -> alt.LayerChart:
         color=ink.text, strokeDash=[2, 3], strokeWidth=1.5, aria=False
     )
     points = now.mark_point(filled=True, size=150, opacity=1).encode(
-        tooltip=[
-            alt.Tooltip("format:N", title="operands"),
-            alt.Tooltip("tokens:Q", title="tokens", format=",d"),
-            alt.Tooltip("speed:Q", title="TFLOP/s at most", format=",.4~g"),
-            alt.Tooltip("limit:N", title="limited by"),
-        ]
+        tooltip=tips(
+            ("format:N", "operands"),
+            ("tokens:Q", "tokens", ",d"),
+            ("speed:Q", "TFLOP/s at most", ",.4~g"),
+            ("limit:N", "limited by"),
+        )
     )
     slider = alt.param(
         name=TOKENS,
@@ -267,11 +267,11 @@ def _lost(names: tuple[str, ...], most: int, ink: Ink) -> alt.LayerChart:
     points = now.mark_point(filled=True, size=130, opacity=1).encode(
         color=series.color(),
         shape=series.shape(),
-        tooltip=[
-            alt.Tooltip("format:N", title="format"),
-            alt.Tooltip("at:Q", title="log2 of the loss scale"),
-            alt.Tooltip("share:Q", title="becomes zero or overflows", format=".2%"),
-        ],
+        tooltip=tips(
+            ("format:N", "format"),
+            ("at:Q", "log2 of the loss scale"),
+            ("share:Q", "becomes zero or overflows", ".2%"),
+        ),
     )
     layers = (line(every, series, aria=False), rule, points, *_figures(now, most, ink))
     return dressed(alt.layer(*layers, height=number("height", 500)).add_params(slider), ink)
