@@ -88,7 +88,6 @@ def _draw_benefit(errors: Mapping[str, Sequence[float]], longest: int) -> None:
     draw_chart(
         cost_chart(intervals, errors, room(), page_ink()),
         key="accumulation_cost",
-        is_rigid=True,
         alt=f"rms error of sums of {longest:,} products over the promotion interval, for both kinds of "
         "numbers: "
         + "; ".join(

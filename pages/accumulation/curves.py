@@ -51,7 +51,6 @@ def show(controls: Controls) -> None:
     draw_chart(
         curves_chart(curves, field, room(), page_ink()),
         key="accumulation_curves",
-        is_rigid=True,
         alt=f"{word} over K up to {longest:,}, at the end: {'; '.join(ends)}",
     )
     here().know.markdown(

@@ -51,7 +51,6 @@ def show(controls: Controls) -> None:
         at=controls.within(STEP, high=len(steps)),
         spec_at=lambda start: with_slider(steps_chart(scene, start, ink), SLIDER, start),
         alt_at=lambda start: alt_text(unit, steps, start),
-        is_rigid=True,
         hand=Hand(label="Products added", play="add along K"),
     )
     with place:

@@ -75,7 +75,6 @@ def _draw_vectors(controls: Controls) -> None:
         draw_chart(
             bars(lines, dict.fromkeys(lines[0].pieces, ""), "% of the outputs", room(), page_ink()),
             key=f"accumulation_units_{check.where}",
-            is_rigid=True,
             alt="Outputs that the model gives bit for bit: "
             + "; ".join(f"{line.name} {line.label}" for line in lines),
         )

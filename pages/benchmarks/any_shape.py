@@ -149,7 +149,6 @@ def _draw(gemms: Sequence[RandomGemm], place: Place, key: str) -> None:
     )
     draw_chart(
         any_shape_chart([one.point for one in gemms], room(), page_ink(), is_aside=projected()),
-        is_rigid=True,
         key=key,
         place=place,
         alt="Points of speed over torch's by operations per byte. Geometric means, worst to best: " + means,

@@ -65,7 +65,6 @@ def show(controls: Controls, gpu: str) -> None:
         key="benchmarks_cost",
         alt="Bars of time. "
         + "; ".join(f"{cost.name}: {cost.matmul:.2f}, with quantization {cost.whole:.2f}" for cost in costs),
-        is_rigid=True,
     )
     view.know.markdown(READING)
     with view.know:

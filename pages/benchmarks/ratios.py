@@ -35,7 +35,6 @@ def show(controls: Controls, gpu: str) -> None:
             ratios_chart(every, room(), page_ink()),
             key="benchmarks_ratios",
             alt=f"Points of speed over torch's op, by recipe and shape. Geometric means: {means}",
-            is_rigid=True,
         )
         here().know.markdown(READING)
         for words in filter(None, (quoted_sentence(every), data.origin_sentence(gemms))):

@@ -40,7 +40,6 @@ def show(controls: Controls, gpu: str) -> None:
         draw_chart(
             roofline([point(one) for one in gemms], roofs, room(), page_ink(), is_aside=projected()),
             key="benchmarks_roofline",
-            is_rigid=True,
             alt=f"TFLOP/s over operations per byte, {len(gemms)} GEMMs. "
             + "; ".join(f"{roof.label}: {roof.tflop_s:,.0f} TFLOP/s" for roof in roofs),
         )

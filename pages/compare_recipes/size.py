@@ -36,6 +36,7 @@ def show(controls: Controls) -> None:
         size_chart(curves, page_ink()),
         place=chart,
         key=KEY,
+        is_fitted=True,
         alt=f"{format_name}: SQNR, the error of the smaller half and the bits over k; {'; '.join(curves)}",
     )
     view.know.markdown(

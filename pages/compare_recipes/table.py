@@ -62,7 +62,6 @@ def show(controls: Controls) -> None:
         alt_at=lambda _: (
             f"{alt_text(recipes)}. A click on tiles or copies opens Tile layouts, one on scales Scaling."
         ),
-        is_rigid=True,
         hand=Hand(label="A number of x, in each recipe", grips=((GOLD, RAIL),)),
         clicks=Clicks(OPEN, lambda mark: st.session_state.update({_CLICK: mark["recipe"]})),
     )

@@ -50,7 +50,6 @@ def show(controls: Controls, draft: Draft, base: Recipe) -> None:
     draw_chart(
         picture(groups, page_ink(), is_flat=projected()),
         key="design_errors",
-        is_rigid=True,
         alt="Relative errors of y, dx and dw: "
         + "; ".join(f"{name}: " + ", ".join(f"{e:.2%}" for e in of.values()) for name, of in groups.items()),
     )

@@ -68,7 +68,7 @@ def _draw_values(controls: Controls, formats: dict[str, Format], axis: str) -> N
     alt = f"Every positive value of {', '.join(formats)} on one {AXIS.options[axis]} axis"
     spec = charts.compare_chart(formats, axis == "log", room(), page_ink())
     if axis == "log":
-        draw_chart(spec, key="formats_compare", is_rigid=True, alt=alt)
+        draw_chart(spec, key="formats_compare", alt=alt)
         return
     chart_with_slider(
         controls,
@@ -78,7 +78,6 @@ def _draw_values(controls: Controls, formats: dict[str, Format], axis: str) -> N
         at=controls.value(AXIS_TOP),
         spec_at=lambda start: with_slider(spec, charts.TOP, start),
         alt_at=lambda start: f"{alt} from 0 to {power_of_two(start)}",
-        is_rigid=True,
     )
 
 
@@ -87,7 +86,6 @@ def _draw_counts(formats: dict[str, Format]) -> None:
     draw_chart(
         charts.count_chart(formats, room(), page_ink()),
         key="formats_counts",
-        is_rigid=True,
         alt=f"Bars: the number of values from each power of two to the next. {counts}",
     )
     here().know.markdown(
@@ -161,6 +159,7 @@ def _draw_splits() -> None:
     draw_chart(
         charts.splits_chart(split_rows(), page_ink()),
         key="formats_splits",
+        is_fitted=True,
         alt=f"SQNR of each split of eight bits: {splits}",
     )
     here().know.markdown(splits_words())

@@ -58,7 +58,6 @@ def show(controls: Controls) -> None:
         at=k,
         spec_at=lambda start: with_slider(gradient_spec(theme(), room()), SLIDER, start),
         alt_at=alt,
-        is_rigid=True,
     )
     here().know.markdown("**What training history taught**\n" + HISTORY)
     here().know.caption(

@@ -67,7 +67,6 @@ def show(controls: Controls) -> None:
     draw_chart(
         charts.overflow_chart(formats, page_ink()),
         key="formats_overflow",
-        is_rigid=True,
         alt=f"What numbers from the largest value on become in {', '.join(formats)}",
     )
     here().know.markdown(
@@ -85,7 +84,6 @@ def _draw_runs(controls: Controls) -> None:
     draw_chart(
         charts.ends_chart(end_rows(runs), room(), page_ink()),
         key="formats_run_ends",
-        is_rigid=True,
         alt=f"Loss in the end over the scale of the gradients in {TITLES[name]}. {notice(runs)}",
     )
     here().know.markdown(INTRO)

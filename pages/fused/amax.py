@@ -147,7 +147,6 @@ def show(controls: Controls) -> None:
             reach_chart(each, SIDE, int(share * room()) - _LEGEND, ink),
             key="fused_reach",
             place=place,
-            is_rigid=True,
             alt=f"{tensor.value}: "
             + "; ".join(f"{one.head} {one.waits}, {one.verdict}".replace("\n", " ") for one in each),
         )
@@ -166,7 +165,6 @@ def show(controls: Controls) -> None:
         key="fused_bytes",
         place=place,
         alt="Bytes that quantizing moves: " + "; ".join(f"{way.name} {way.label}" for way in ways),
-        is_rigid=True,
     )
     view.know.markdown(IDEA)
     view.know.html(grid(HEAD, table_of_recipes(layer), ink, names=3, is_sticky=True))

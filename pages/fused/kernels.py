@@ -120,7 +120,6 @@ def _draw_rows(all_rows: Sequence[QuantizerRow]) -> None:
         key="fused_kernels",
         alt=f"{all_rows[0].job.kernel.title}, speed over a copy's: "
         + "; ".join(f"{name(row)} {row.ratio:.2f}" for row in all_rows),
-        is_rigid=True,
     )
     origins = (row_origin(row, recorded_on(row.gpu), row.machine.versions) for row in all_rows)
     here().know.caption(plain(f"{origins_words(origins)}. {TURNS}"))

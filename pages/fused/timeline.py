@@ -140,7 +140,6 @@ def _draw_lanes(ways: Sequence[LayerRow], place: Place, key: str) -> None:
         place=place,
         alt="Timelines of one step. "
         + "; ".join(f"{lane.name}: {lane.speed}, {lane.time}" for lane in lanes),
-        is_rigid=True,
     )
     place.html(legend(_roles_of(ways), page_ink()))
 
@@ -207,6 +206,7 @@ def _draw_switch(controls: Controls, ways: Sequence[LayerRow]) -> None:
         at=way,
         spec_at=lambda start: with_slider(spec, SWITCH, start),
         alt_at=alt_text,
+        is_fitted=True,
     )
 
 
@@ -400,7 +400,6 @@ def _draw_losses(ways: Sequence[LayerRow]) -> None:
         key="fused_bounds",
         alt="Kernels of the fused step and their bounds. "
         + "; ".join(f"{line.name}: {line.label}" for line in lines),
-        is_rigid=True,  # words above the bars reach as far as a legend beside them would
     )
     rest, remark = [one for one in pieces if one not in long], ""
     if rest:

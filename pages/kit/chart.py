@@ -41,18 +41,18 @@ def draw_chart(
     alt: str,
     key: str,
     place: Place | None = None,
-    is_rigid: bool = False,
+    is_fitted: bool = False,
     margin: int = 0,
     **selection: Any,
 ) -> Any:
     """Draw a chart, described by `alt`, and return the reader's selection in it.
 
-    Without a place, the first chart of a run is the page's picture. It is flattened to its place, less
-    `margin` pixels, unless it is rigid (its words have fixed places).
+    Without a place, the first chart of a run is the page's picture. A fitted chart is as high as its place,
+    less `margin` pixels. Others have words at fixed places, and fit themselves into `room`.
     """
     place = stage() if place is None else place
     ready = spec if isinstance(spec, Filled) else legible(spec)
-    if not is_rigid:
+    if is_fitted:
         ready = in_room(ready, most() - margin)
     return place.vega_lite_chart(ready, width="stretch", key=key, alt=alt, **selection)
 
@@ -94,7 +94,6 @@ def draw_clickable(
         spec,
         place=place,
         key=key,
-        is_rigid=True,
         on_select=lambda: clicks.hear(key),
         selection_mode=[parameter],
         alt=alt,

@@ -55,7 +55,7 @@ def chart_with_slider(
     at: float | str,
     spec_at: Callable[[Any], Spec],
     alt_at: Callable[[Any], str],
-    is_rigid: bool = False,
+    is_fitted: bool = False,
     hand: Hand | None = None,
     around: Place | None = None,
     clicks: Clicks | None = None,
@@ -92,7 +92,7 @@ def chart_with_slider(
             on_select=on_move,
             selection_mode=[SLIDER] if clicks is None else [SLIDER, clicks.parameter],
             alt=alt_at(state["start"]),
-            is_rigid=is_rigid,
+            is_fitted=is_fitted,
             margin=0 if hand else TALL,
         )
         if clicks is not None:

@@ -161,7 +161,6 @@ def _draw_bars(result: Result, field: Sequence[Contender], tall: float, place: P
         key="times",
         place=place,
         alt="Bars of time. " + "; ".join(f"{c.name}: {duration(c.median_us)}" for c in field),
-        is_rigid=True,
     )
 
 

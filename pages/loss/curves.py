@@ -179,7 +179,7 @@ def draw_lines(
     if on_open and any(one.opens for one in lines):
         draw_clickable(spec, key=key, parameter=OPEN, on_click=on_open, alt=alt, place=place)
     else:
-        draw_chart(spec, key=key, place=place, alt=alt, is_rigid=True)
+        draw_chart(spec, key=key, place=place, alt=alt)
 
 
 def loss_rule(loss: str) -> str:
@@ -230,7 +230,6 @@ def _draw_ends(controls: Controls, group: Group, recipes: Sequence[str]) -> None
         key="loss_ends",
         alt="Where each run ended, in percent above the mean of bf16. "
         + "; ".join(f"{name}: {', '.join(map(percent, each))}" for name, each in ends.items()),
-        is_rigid=True,
     )
     know.markdown(
         "A point is a run. The gray band holds the runs of bf16. Recipes whose points lie in the band have "
@@ -334,7 +333,7 @@ def _draw_layers(controls: Controls, group: Group | None) -> None:
         page_ink(),
         is_log=metric in _LOGARITHMIC,
     )
-    draw_chart(spec, key="loss_layers", alt=sentence.replace("**", ""), is_rigid=True)
+    draw_chart(spec, key="loss_layers", alt=sentence.replace("**", ""))
     know.markdown(RULES)
     with know:
         draw_statistics(statistics)

@@ -48,7 +48,6 @@ def show(controls: Controls) -> None:
             + "; ".join(
                 f"{one.title}: ours {one.percent:+.2f}, {one.source} {one.published:+.2g}" for one in every
             ),
-            is_rigid=True,
         )
     else:
         stage().info(NOTHING)

@@ -195,7 +195,6 @@ def _draw_loss(run: Run, key: str, place: Place) -> None:
         key=key,
         place=place,
         alt=f"Loss on the batches over the steps. {own.name}: {own.percent[-1]:.3f} at step {own.steps[-1]}",
-        is_rigid=True,
     )
     device = "a CPU" if is_emulated else "this kind of GPU"
     rules = " By the rules of the reference on a CPU, without kernels." if is_emulated else ""

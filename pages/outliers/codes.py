@@ -22,8 +22,7 @@ from pages.outliers.subject import Subject
 
 # Pixels that the maps give to the table; with less, a telephone has no room for its words.
 TALL = 130
-_FOLDER = Path(__file__).parent / "stage"
-_PICK = Stage("picked_tile", _FOLDER / "pick.js", _FOLDER / "pick.css")
+_PICK = Stage("picked_tile", Path(__file__).parent / "stage" / "pick.js")
 _PLACE = re.compile(r"([1-9]\d?)\.(\d{1,9})\.(\d{1,9})", re.ASCII)
 
 

@@ -91,6 +91,7 @@ def _draw(key: str, curves: Mapping[str, tuple[Draws, ...]], marks: Mapping[str,
     draw_chart(
         draws_chart(curves, marks, page_ink()),
         key=key,
+        is_fitted=True,
         alt="; ".join(f"{name}: {db(p[0].mean)} to {db(p[-1].mean)}" for name, p in curves.items()),
     )
 
@@ -161,6 +162,7 @@ def show_real(controls: Controls) -> None:
     draw_chart(
         shapes_chart(bins, page_ink()),
         key="outliers_real",
+        is_fitted=True,
         alt="; ".join(f"{name}: crest factor {short(one.crest, 3)}" for name, one in shapes.items()),
     )
     rows = [

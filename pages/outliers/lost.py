@@ -33,7 +33,6 @@ def show_lines(controls: Controls) -> None:
     draw_chart(
         spread_chart(list(spreads.values()), noun, room(), page_ink()),
         key="outliers_lines",
-        is_rigid=True,
         alt="; ".join(
             f"{one.name}: median {percent(one.median)}, worst {percent(one.worst)}, "
             f"total {percent(one.total)}"
@@ -134,7 +133,6 @@ def show_parts(controls: Controls) -> None:
     draw_chart(
         bars(lines, dict.fromkeys(PARTS.values(), ""), "% of the recipe's own ‖e‖²", room(), ink, colors),
         key="outliers_parts",
-        is_rigid=True,
         alt="; ".join(
             f"{subject.titles[key]}: {', '.join(f'{name} {percent(s)}' for name, s in shares(part).items())}"
             for key, part in parts.items()

@@ -52,7 +52,6 @@ def show(controls: Controls) -> None:
             controls,
             FACTOR,
             name="outliers_map",
-            is_rigid=True,
             # A hand changes the data alone, so the browser keeps the picture.
             inputs=(replace(subject, source=replace(subject.source, factor=1.0, every=1)), theme(), height),
             at=controls.value(FACTOR),
@@ -77,7 +76,6 @@ def show(controls: Controls) -> None:
             picture(subject, maps, height, theme(), run),
             key="outliers_map",
             place=place,
-            is_rigid=True,
             alt="; ".join(f"{titles[key]}: {percent(part.zeros)} become 0" for key, part in maps.items()),
         )
     with place:

@@ -41,7 +41,6 @@ def show(controls: Controls) -> None:
     draw_chart(
         grouped(bars(results, colors), "error of the result, ‖D − exact‖ / ‖exact‖", room(), page_ink()),
         key="outliers_matmuls",
-        is_rigid=True,
         alt="; ".join(
             f"{name}: " + ", ".join(f"{MATMULS[m].d.value} {error_text(e)}" for m, e in part.items())
             for name, part in results.items()

@@ -41,7 +41,6 @@ def show_readers(controls: Controls) -> None:
     draw_chart(
         bars(lines, {_ZERO: "", _DIFFER: ""}, "% of the weight's elements", room(), ink, colors),
         key="outliers_readers",
-        is_rigid=True,
         alt="; ".join(
             f"{name}: {percent(part.differ / part.elements)} differ" for name, part in by_name.items()
         ),
@@ -114,7 +113,6 @@ def show_story(controls: Controls) -> None:
     draw_chart(
         grouped(_switch(before, after, ink), "error, ‖read − true‖ / ‖true‖", room(), ink),
         key="outliers_story",
-        is_rigid=True,
         alt=f"Error of the weight: {percent(before.weight)} as made, {percent(after.weight)} with "
         f"{reading.value}; of y: {percent(before.result)} and {percent(after.result)}.",
     )

@@ -47,6 +47,7 @@ def _vectors(setting: Setting, magnitude: int) -> None:
     draw_chart(
         curves_chart(MAGNITUDES, curves, magnitude, page_ink()),
         key="rotations_errors",
+        is_fitted=True,
         alt=f"Quantization error in {setting.format} over the outlier's magnitude, as it is and rotated. "
         f"At {magnitude}: total {without.nmse:.3g} and {rotated.nmse:.3g}, zeros {without.zeros:.0%} and "
         f"{rotated.zeros:.0%}.",
@@ -101,6 +102,7 @@ def _product(setting: Setting, magnitude: int) -> None:
     draw_chart(
         curves_chart(SWEPT, {"product": Curve(sweep.without, sweep.rotated)}, magnitude, page_ink()),
         key="rotations_product",
+        is_fitted=True,
         margin=55,  # pixels of the words around the panel
         alt=f"Relative error of the product in {setting.format} over the outlier's magnitude. "
         f"At {magnitude}: {without:.3g} as it is, {rotated:.3g} rotated.",

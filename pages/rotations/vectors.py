@@ -130,7 +130,6 @@ def show(controls: Controls) -> None:
         controls,
         MAGNITUDE,
         name="rotations_vector",
-        is_rigid=True,
         inputs=(setting, page_ink(), height),
         at=magnitude,
         spec_at=lambda start: picture(setting, start, page_ink(), height),

@@ -141,6 +141,7 @@ def _draw_speed(report: Report) -> None:
     draw_chart(
         speed_chart(recorded, page_ink()),
         key="sanity_shares",
+        is_fitted=True,
         place=st,
         alt="Bars of speed. " + "; ".join(f"{line.name}: {_rate(line)}" for line in recorded),
     )

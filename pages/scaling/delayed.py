@@ -97,7 +97,12 @@ def show(controls: Controls) -> None:
     series = generated(kind, controls.draw(STEPS), 0 if is_recorded else controls.draw(SEED))
     current, delayed = strategies(series, history, margin)
     draw_notice(_notice(delayed))
-    draw_chart(delayed_spec(series, history, margin, page_ink()), key="scaling_delayed", alt=_alt(delayed))
+    draw_chart(
+        delayed_spec(series, history, margin, page_ink()),
+        key="scaling_delayed",
+        is_fitted=True,
+        alt=_alt(delayed),
+    )
     view.know.markdown(INTRO)
     view.know.markdown(_table([current, delayed]))
     view.know.markdown(f"**Why people stopped.** {WHY_THEY_STOPPED}")

@@ -90,7 +90,6 @@ def show(controls: Controls) -> None:
             f"A histogram of amax / scale for each of {len(by_rule)} scale rules, beside the largest value "
             f"of {name}. Share of blocks beyond it: {shares}."
         ),
-        is_rigid=True,
         hand=Hand(
             label="amax of one block, under the rule floor",
             grips=tuple((row_name(row), name) for row, name in RAILS.items()),

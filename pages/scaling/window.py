@@ -81,6 +81,7 @@ def show(controls: Controls) -> None:
         at=at,
         spec_at=lambda start: window_spec(window, start, page_ink()),
         alt_at=lambda start: _alt(name, every, _index(every, start)),
+        is_fitted=True,
         hand=Hand(
             label="Size of the largest number, divided by the scale",
             grips=((NUMBERS, RAIL), (DECIBELS, ALONG_CURVE)),

@@ -15,8 +15,7 @@ from pages.kit.stage.stage import Stage, floats
 from pages.kit.widgets import Place
 from pages.stochastic_rounding.controls import MOST_THROWS, THROWS
 
-_FOLDER = Path(__file__).parent / "stage"
-_COINS = Stage("coins", _FOLDER / "coins.js", _FOLDER / "coins.css")
+_COINS = Stage("coins", Path(__file__).parent / "stage" / "coins.js")
 _GRAYS = {0.0: "black", 1.0: "white"}
 
 

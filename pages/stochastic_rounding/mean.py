@@ -74,6 +74,7 @@ def show(controls: Controls) -> None:
     draw_chart(
         mean_chart(view.sweep, view.values, name, page_ink()),
         key="mean_chart",
+        is_fitted=True,
         alt=f"Mean of the rounded value for x from {short(view.values[0])} to {short(view.values[-1])} in "
         f"{name}: nearest climbs in stairs, the stochastic mean follows x within {worst} of a step",
     )

@@ -246,7 +246,6 @@ def show(controls: Controls) -> None:
         blur_chart(nearest.rms, noisy.rms, sigma, page_ink()),
         key="blur_chart",
         place=st,
-        is_rigid=True,
         alt=f"rms error over the blur: from 0 to {BLUR.high} pixels it goes from "
         f"{short(nearest.rms[0], 2)} to {short(nearest.rms[-1], 2)} to nearest, and from "
         f"{short(noisy.rms[0], 2)} to {short(noisy.rms[-1], 2)} stochastically",

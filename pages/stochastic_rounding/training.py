@@ -91,6 +91,7 @@ def _draw_weight(controls: Controls) -> None:
     draw_chart(
         weight_chart(path, page_ink()),
         key="weight_chart",
+        is_fitted=True,
         alt=f"A weight over {steps} steps from {START:g}: not rounded it ends at {short(exact)}, rounded to "
         f"nearest at {short(nearest)}, stochastically at {short(mean)} on average",
     )
@@ -146,6 +147,7 @@ def _draw_matmul(controls: Controls) -> None:
             dot_chart(errors, domain, title, page_ink(), floor),
             place=place,
             key=key,
+            is_fitted=True,
             alt=f"{title}: at K = {TERMS[-1]:,} the relative error is "
             f"{percent_text(errors.nearest[-1], 2)} to nearest, "
             f"{percent_text(errors.stochastic[-1], 2)} stochastically",

@@ -17,8 +17,7 @@ from pages.kit.view import stage
 from pages.kit.widgets import Place
 from pages.stochastic_rounding.controls import COLUMN, ROW, STROKES, WIPE
 
-_FOLDER = Path(__file__).parent / "stage"
-_WIPE = Stage("wipe", _FOLDER / "wipe.js", _FOLDER / "wipe.css")
+_WIPE = Stage("wipe", Path(__file__).parent / "stage" / "wipe.js")
 _CONTROLS = {"share": WIPE, "row": ROW, "column": COLUMN, "strokes": STROKES}
 
 

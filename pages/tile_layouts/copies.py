@@ -42,7 +42,6 @@ def show(controls: Controls, layer: LayerShape) -> None:
     draw_chart(
         copies_chart(recipe, layer, scenes, ink, room(), has_figures=not notices_wait()),
         key="copies",
-        is_rigid=True,
         alt=f"The copies of {recipe.title} that each matmul reads. {copies}",
     )
     if not notices_wait():

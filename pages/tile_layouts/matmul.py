@@ -19,8 +19,7 @@ from pages.kit.charts.words import bits_words, column, percent_text, short, tile
 from pages.kit.stage.stage import Stage, floats
 from pages.tile_layouts.charts.scene import NO_SCALE, CornerOperand, Scene, matmul_scene
 
-_FOLDER = Path(__file__).parent / "stage"
-STAGE = Stage("matmul", _FOLDER / "matmul.js", _FOLDER / "matmul.css")
+STAGE = Stage("matmul", Path(__file__).parent / "stage" / "matmul.js")
 _K = '<b class="k">K</b>'
 
 

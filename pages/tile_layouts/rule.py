@@ -42,7 +42,6 @@ def show(controls: Controls, layer: LayerShape) -> None:
     draw_chart(
         rule_chart(scene, numbers, ink, room()),
         key="tile_rule",
-        is_rigid=True,
         alt=f"K from 0 to {scene.k - 1}: tiles of A and of B, and {len(scene.summed)} summed stretches, "
         f"{sum(part.scale_leaves_sum for part in scene.summed)} of which the scales leave.",
     )

@@ -99,7 +99,6 @@ def show(controls: Controls) -> None:
         controls,
         TOKENS,
         name="why_bound",
-        is_rigid=True,
         inputs=(*case, most, page_ink()),
         at=tokens,
         spec_at=lambda start: picture(settings, start, most, page_ink(), height),

@@ -47,7 +47,6 @@ def show(controls: Controls) -> None:
         controls,
         LOSS_SCALE,
         name="why_history",
-        is_rigid=True,
         inputs=page_ink(),
         at=scale,
         spec_at=lambda start: with_slider(

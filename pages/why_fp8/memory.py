@@ -102,7 +102,6 @@ def _show_layer(controls: Controls) -> None:
     draw_chart(
         bars(lines, SHORT, "MiB of one linear layer", room(), page_ink()),
         key="why_memory",
-        is_rigid=True,
         alt="Memory of one linear layer: " + "; ".join(f"{line.name} {line.label}" for line in lines),
     )
     know.markdown(LAYER_IDEA)
@@ -213,7 +212,6 @@ def _show_cache(controls: Controls) -> None:
     draw_chart(
         bars(lines, names, "GB read for one token of each sequence", room(), page_ink()),
         key="why_cache",
-        is_rigid=True,
         alt="Bytes read for one token of each sequence, and tokens per second at most: "
         + "; ".join(
             f"{step.way}: {step.bytes / 1e9:,.1f} GB, {step.tokens_s:,.0f} tokens/s" for step in every

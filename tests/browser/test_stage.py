@@ -34,7 +34,7 @@ def blank(themed, tmp_path):
     module = tmp_path / "own.js"
     module.write_text(MODULE, encoding="utf-8")
     page = themed("light").new_page()
-    page.evaluate(LOAD, [Stage("own", module, module).script, HTML])
+    page.evaluate(LOAD, [Stage("own", module).script, HTML])
     yield page
     page.close()
 

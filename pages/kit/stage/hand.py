@@ -8,8 +8,7 @@ from typing import Any
 from pages.kit.charts.hand import RAIL, marks_of
 from pages.kit.stage.stage import Stage
 
-_FOLDER = Path(__file__).parent
-_HAND = Stage("hand", _FOLDER / "hand.js", _FOLDER / "hand.css")
+_HAND = Stage("hand", Path(__file__).with_suffix(".js"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Pictures that a hand moves: Python computes the numbers, a module of JavaScript draws them.
 
-    COINS = Stage("coins", folder / "coins.js", folder / "coins.css")
+    COINS = Stage("coins", folder / "coins.js")            # coins.css lies beside it
     COINS.draw({"frames": floats(array)}, key="hand_coins", on_change=take)
 
 A module exports `stage(root, data, send)`, which returns `{update(data, isOld), end()}`. It may import this
@@ -93,12 +93,16 @@ def colors() -> str:
 class Stage:
     """A picture that a hand moves. Make one a module, once."""
 
-    def __init__(self, name: str, module: Path, css: Path) -> None:
-        self.name, self.module, self.css = name, module, css
+    def __init__(self, name: str, module: Path) -> None:
+        self.name, self.module = name, module
 
     @cached_property
     def _component(self) -> Callable[..., Any]:
-        css = colors() + (_HERE / "stage.css").read_text("utf-8") + self.css.read_text("utf-8")
+        css = (
+            colors()
+            + (_HERE / "stage.css").read_text("utf-8")
+            + self.module.with_suffix(".css").read_text("utf-8")
+        )
         return st.components.v2.component(self.name, html=HTML, css=css, js=self.script)
 
     @property

@@ -9,8 +9,7 @@ from fp8core.formats import Format
 from pages.kit.stage.stage import Stage, floats
 from pages.kit.widgets import NumberStyle, Whole
 
-_FOLDER = Path(__file__).parent
-WINDOW = Stage("window", _FOLDER / "window.js", _FOLDER / "window.css")
+WINDOW = Stage("window", Path(__file__).with_suffix(".js"))
 # Steps of the handle in a power of two, and how far it goes.
 PER_POWER = 4
 LOW, HIGH = -3, 23

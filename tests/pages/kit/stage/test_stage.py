@@ -47,7 +47,7 @@ def test_numbers_travel_as_float32():
 )
 def test_a_stage_is_told_which_of_its_moves_python_has_heard(monkeypatch, state, heard):
     calls, moves = [], []
-    one = Stage("one", Path("one.js"), Path("one.css"))
+    one = Stage("one", Path("one.js"))
     monkeypatch.setitem(vars(one), "_component", lambda **mounted: calls.append(mounted))
     monkeypatch.setattr(st, "session_state", {"one": state, "other": {"move": {"number": 99}}})
     one.mount({"at": 7}, key="one", on_change=moves.append)
