@@ -12,7 +12,7 @@ from pages.kit.controls import link_params
 from pages.kit.gemm.presets import SMALL, refusal
 from pages.kit.gemm.queue_panel import draw_queue, session, submit, workers
 from pages.kit.gemm.results import Origin, Result, draw_bad_lines, draw_downloads
-from pages.kit.recipes import draw_source, recipe_params
+from pages.kit.shared_controls import draw_source, recipe_params
 from pages.kit.shell import open_page
 from pages.kit.view import draw_notice, stage
 from pages.live_gemm.facts import CONTROLS, draw_job, small_instead

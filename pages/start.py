@@ -3,10 +3,9 @@
 import streamlit as st
 
 from pages.kit.address import foreign, frame_parameters
-from pages.kit.chart import page_ink
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
-from pages.kit.view import open_view
+from pages.kit.view import open_view, page_ink
 from pages.start import window
 from pages.start.times import INTRODUCTION, TILES, about_times, draw_doors, timed_layer
 

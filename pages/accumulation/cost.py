@@ -16,10 +16,8 @@ from kernels.measure.rows import Peer, Provenance, Row
 from pages.accumulation.charts.curves import cost_chart
 from pages.accumulation.data import errors_by_interval, lengths
 from pages.accumulation.facts import CHAIN, LONGEST_K, PROMOTED, percent
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import short
-from pages.kit.computing.compute import computed
-from pages.kit.computing.pool import Call
+from pages.kit.computing.compute import Call, computed
 from pages.kit.controls import Controls
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Recorded
@@ -27,7 +25,7 @@ from pages.kit.inert import plain
 from pages.kit.origins import VERSIONS
 from pages.kit.shared_controls import SEED
 from pages.kit.tables import markdown_table
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
 
 OPERANDS = "e4m3"
 KINDS = (TermKind.SAME_SIGN, TermKind.ZERO_MEAN)

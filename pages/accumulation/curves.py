@@ -8,12 +8,10 @@ from fp8core.accumulators.model import Accumulator, Evidence
 from pages.accumulation.charts.curves import Curve, curves_chart
 from pages.accumulation.data import NEVER, SUMS, Errors, errors, unit_of
 from pages.accumulation.facts import BIAS, CHAIN, ERROR, LONGEST_K, OPERANDS, RMS, draw_numbers, percent, side
-from pages.kit.chart import draw_chart, page_ink, room
-from pages.kit.computing.compute import computed
-from pages.kit.computing.pool import Call
+from pages.kit.computing.compute import Call, computed
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
 
 _NEARLY_ALL = 0.9  # a share of the rms error: beyond it, the error has one direction
 NO_ERROR = (

@@ -19,13 +19,12 @@ from pages.accumulation.facts import (
     draw_numbers,
     start_of,
 )
-from pages.kit.chart import page_ink, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
 from pages.kit.stage.hand import Hand
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_notice, here, page_ink, room
 
 C_HAND = Hand(label="What c starts with", way="up", rail=PULL_RAIL)
 

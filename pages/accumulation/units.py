@@ -12,17 +12,16 @@ from kernels.paths import VECTORS
 from kernels.probe.sweep import ProbeJob, ProbeRow, swept
 from pages.accumulation.data import check_vectors, lengths
 from pages.accumulation.facts import CHAIN, LONGEST_K, MODEL_BITS, OPERANDS, PROBE, draw_numbers
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.words import count, short
-from pages.kit.computing.compute import computed
-from pages.kit.computing.pool import Call, pool
+from pages.kit.computing.compute import Call, computed
+from pages.kit.computing.pool import pool
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.inert import plain
 from pages.kit.shared_controls import SEED
 from pages.kit.tables import markdown_table
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
 
 INTRO = (
     "These outputs were captured on real silicon and are shipped with the app. The model computes them again "

@@ -23,7 +23,6 @@ from kernels.measure.rows import Peer
 from pages.benchmarks import data
 from pages.benchmarks.charts.points import RANDOM_TITLES, Point, any_shape_chart
 from pages.benchmarks.controls import DRAW_COUNT, DRAW_SEED, FAMILY
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
@@ -32,10 +31,9 @@ from pages.kit.gemm.results import Origin, Recorded, Result
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.origins import listed
-from pages.kit.recipes import draw_recipe, recipe_values
-from pages.kit.shared_controls import MATMUL, RECIPE
+from pages.kit.shared_controls import MATMUL, RECIPE, draw_recipe, recipe_values
 from pages.kit.tables import arrow_table, draw_rows
-from pages.kit.view import draw_notice, here, stage
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, stage
 from pages.kit.widgets import Place
 
 IDEA = (

@@ -8,8 +8,7 @@ from kernels.measure.jobs import CUBE, MNK, SKINNY, STANDARD, Cache
 from kernels.measure.random_shapes import MOST_SHAPES
 from kernels.measure.records import slug
 from pages.kit.gemm.presets import Preset
-from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
-from pages.kit.shared_controls import MATMUL
+from pages.kit.shared_controls import MATMUL, RECIPE_CONTROLS, by_family, family_title
 from pages.kit.widgets import Choice, Select, Whole
 
 ANY, NO_GPU = "any", "none"

@@ -14,13 +14,12 @@ from pages.benchmarks import data
 from pages.benchmarks.charts.rows import Cost, cost_chart
 from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES
 from pages.benchmarks.data import Measurement
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import NONE, bits_words, count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import Result
 from pages.kit.shared_controls import MATMUL
 from pages.kit.tables import arrow_table, draw_rows
-from pages.kit.view import draw_notice, here, stage
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, stage
 
 BF16 = "bf16 torch.mm"
 _TENSOR = TileShape(WHOLE, WHOLE)

@@ -11,13 +11,11 @@ from kernels.measure.rows import Peer
 from pages.benchmarks import data
 from pages.benchmarks.charts.rows import NO_OP, Group, Row, ratios_chart
 from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES, SIZE, size_of
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.controls import Controls
 from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.results import Origin, Result
-from pages.kit.recipes import draw_recipe, recipe_values
-from pages.kit.shared_controls import MATMUL
-from pages.kit.view import draw_notice, here, stage
+from pages.kit.shared_controls import MATMUL, draw_recipe, recipe_values
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, stage
 
 
 def show(controls: Controls, gpu: str) -> None:

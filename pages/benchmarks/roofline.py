@@ -11,12 +11,11 @@ from kernels.measure.rows import Ceilings, Peer
 from pages.benchmarks import data
 from pages.benchmarks.charts.points import Point, Roof, roofline
 from pages.benchmarks.controls import CACHE, FAMILY
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.look.presenter import projected
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
 
 NO_CEILINGS = (
     "No ceilings of this GPU are measured yet, so only datasheet lines are drawn. On that GPU, the button "

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from pages.classroom.door import by_teacher
-from pages.kit.chart import theme
 from pages.kit.classroom.answers import POLL_S, draw_answers, turnout
 from pages.kit.classroom.store import ROUNDS, Answer, Round, store
 from pages.kit.inert import plain
@@ -16,6 +15,7 @@ from pages.kit.lesson.chapter import Fact, number_in
 from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import Place, library
 from pages.kit.lesson.pictures import draw_step_picture
+from pages.kit.view import theme
 from pages.kit.widgets import Choice, Select
 
 NO_STEP = "none"

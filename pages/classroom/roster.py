@@ -7,7 +7,6 @@ import streamlit as st
 from kernels.worker.jobs import InLine
 from pages.classroom.answers import draw_export, title
 from pages.classroom.door import OVER_KEY, by_teacher, is_teacher
-from pages.kit.chart import page_ink
 from pages.kit.charts.words import count
 from pages.kit.classroom.answers import POLL_S
 from pages.kit.classroom.shared import shared, visitor
@@ -16,7 +15,7 @@ from pages.kit.gemm.queue_panel import Workers, in_words
 from pages.kit.lesson.library import Place, library
 from pages.kit.lesson.prediction import truth_is_out
 from pages.kit.tables import grid
-from pages.kit.view import here
+from pages.kit.view import here, page_ink
 
 
 def ask(place: Place) -> None:

@@ -8,8 +8,7 @@ from fp8core.recipes.keys import OWN_TITLE
 from fp8core.recipes.text import OWN_NAME
 from pages.compare_recipes.charts.curves import LINE, size_curve, small_error
 from pages.compare_recipes.charts.table import CORNER
-from pages.kit.recipes import by_family, family_title
-from pages.kit.shared_controls import INPUT, OWN, SEED, format_options, is_element
+from pages.kit.shared_controls import INPUT, OWN, SEED, by_family, family_title, format_options, is_element
 from pages.kit.widgets import Choice, Select, Several, Value, Whole
 
 MOST, CHOSEN = 5, "chosen"

@@ -7,13 +7,11 @@ from fp8core.inputs import INPUT_NOTES, InputKind
 from pages.compare_recipes.charts.curves import CURVES, LINE, SizeCurve, curve_name, size_curve, small_error
 from pages.compare_recipes.charts.size import size_chart
 from pages.compare_recipes.facts import FORMAT, INPUT
-from pages.kit.chart import draw_chart, page_ink
 from pages.kit.charts.words import percent_text, short
-from pages.kit.computing.compute import computed
-from pages.kit.computing.pool import Call
+from pages.kit.computing.compute import Call, computed
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
-from pages.kit.view import draw_notice, here, stage
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, stage
 
 KEY = "differences_size"
 

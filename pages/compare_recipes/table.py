@@ -20,16 +20,14 @@ from pages.compare_recipes.charts.table import (
     table_chart,
 )
 from pages.compare_recipes.facts import CHOSEN, COMPARED, INPUT, NUMBER, WHICH, shown_recipes
-from pages.kit.chart import Clicks, page_ink, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
-from pages.kit.charts.hand import RAIL
+from pages.kit.charts.parts import RAIL
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
-from pages.kit.recipes import keys_of
-from pages.kit.shared_controls import OWN, SEED
+from pages.kit.shared_controls import OWN, SEED, keys_of
 from pages.kit.stage.hand import Hand
-from pages.kit.view import draw_notice, here
+from pages.kit.view import Clicks, draw_notice, here, page_ink, room
 
 _CLICK = "_differences_click"
 IDEA = (

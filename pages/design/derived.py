@@ -24,13 +24,12 @@ from kernels.gemm.plan import plan_gemm
 from kernels.gemm.variants import VARIANTS
 from kernels.measure.jobs import LAYER
 from pages.design.draft import CELL, CELL_KEYS
-from pages.kit.chart import page_ink
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import bytes_text, short, span, stored_tile
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
 from pages.kit.tables import grid, note
-from pages.kit.view import here
+from pages.kit.view import here, page_ink
 
 
 @dataclass(frozen=True)

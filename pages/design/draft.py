@@ -15,8 +15,7 @@ from fp8core.recipes.compact import from_line, to_line
 from fp8core.recipes.plain import OWN_NAME, OWN_TITLE, Plain, checked, to_plain
 from fp8core.recipes.reading import WRONG
 from fp8core.recipes.recipe import Family
-from pages.kit.recipes import by_family, family_title
-from pages.kit.shared_controls import INPUT_TITLES, OWN, SEED, input_help
+from pages.kit.shared_controls import INPUT_TITLES, OWN, SEED, by_family, family_title, input_help
 from pages.kit.widgets import Choice, Select
 
 SHOW = Choice(

@@ -11,7 +11,6 @@ from fp8core.recipes import RECIPES, Recipe
 from kernels.measure.jobs import LAYER
 from pages.design.draft import INPUT, Draft, draft_of, in_words
 from pages.design.sketch import YOURS, Errors, line_errors
-from pages.kit.chart import draw_chart, page_ink
 from pages.kit.charts.bars import Part, grouped
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
@@ -21,7 +20,7 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.shared_controls import SEED
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink
 
 RESULTS = tuple(matmul.d.value for matmul in MATMULS.values())
 _GROUPS, _PROJECTED_GROUPS = 9, 6

@@ -13,20 +13,18 @@ from pages.design.charts.cells import CHOOSE, STRIP, Cell, cells_chart, number_o
 from pages.design.derived import Answer, Facts, Verdict, facts
 from pages.design.draft import CELL, CELL_KEYS, INPUT, Draft, cell_key, draft_of
 from pages.design.recipe import put
-from pages.kit.chart import draw_clickable, page_ink
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, short
 from pages.kit.charts.words import tile as tile_words
-from pages.kit.computing.compute import computed
-from pages.kit.computing.pool import Call
+from pages.kit.computing.compute import Call, computed
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.shared_controls import SEED
 from pages.kit.stage.hand import Hand
 from pages.kit.tables import grid
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_clickable, draw_notice, here, page_ink
 from pages.kit.widgets import Place
 
 

@@ -16,12 +16,11 @@ from fp8core.rounding import Overflow
 from pages.formats.charts import compare as charts
 from pages.formats.charts.words import power_or_number
 from pages.formats.controls import TITLES, draw_formats, format_of
-from pages.kit.chart import draw_chart, page_ink, room, theme
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.words import count, power_of_two
 from pages.kit.controls import Controls
 from pages.kit.tables import markdown_table
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, theme
 from pages.kit.widgets import Choice, Several, Whole
 
 COMPARED = Several(

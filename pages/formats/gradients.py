@@ -11,14 +11,13 @@ from pages.formats.charts.gradients import LOSS_SCALE as SLIDER
 from pages.formats.charts.gradients import gradient_chart
 from pages.formats.charts.words import percent
 from pages.formats.controls import TITLES
-from pages.kit.chart import room, theme
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
 from pages.kit.gradients import gradients, gradients_words
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_notice, here, room, theme
 from pages.kit.widgets import Whole
 
 LOSS_SCALE = Whole(key="loss_scale", label="log2 of the loss scale", low=0, high=30, default=0)

@@ -9,10 +9,9 @@ from fp8core.rounding import Overflow
 from pages.formats.charts import overflow as charts
 from pages.formats.charts.overflow import Row
 from pages.formats.controls import TITLES, draw_formats
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
 from pages.kit.widgets import Choice, Several
 
 OVERFLOWING = Several(

@@ -16,15 +16,13 @@ from kernels.measure.peak_rates import PeakRates, Rate
 from kernels.quantize.facts import MOST_ELEMENTS
 from pages.fused.charts.amax import Panel, legend, reach_chart
 from pages.fused.rows import TOKENS, layer_of
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.words import bytes_text, count, short, stored_tile
 from pages.kit.controls import Controls
 from pages.kit.look.presenter import projected
-from pages.kit.recipes import draw_recipe, draw_source
-from pages.kit.shared_controls import GPU, card
+from pages.kit.shared_controls import GPU, card, draw_recipe, draw_source
 from pages.kit.tables import grid
-from pages.kit.view import draw_notice, here, notices_wait, stage
+from pages.kit.view import draw_chart, draw_notice, here, notices_wait, page_ink, room, stage
 from pages.kit.widgets import Choice
 
 SIDE = isqrt(MOST_ELEMENTS)  # rows and columns of a square block that one program holds

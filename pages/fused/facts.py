@@ -11,8 +11,7 @@ from pages.fused.kernels import KERNEL
 from pages.fused.rows import SHOW, TOKENS, layer_of
 from pages.fused.timeline import BLOCK, WAY, WAY_NAMES, job_of, lost_time, sentence
 from pages.kit.origins import span
-from pages.kit.recipes import RECIPE_CONTROLS
-from pages.kit.shared_controls import GPU, RECIPE, card
+from pages.kit.shared_controls import GPU, RECIPE, RECIPE_CONTROLS, card
 from pages.kit.widgets import Value
 
 Settings = Mapping[str, Value]

@@ -11,14 +11,13 @@ from kernels.paths import RECORDS
 from kernels.typed import from_data
 from pages.fused import rows
 from pages.fused.charts.kernels import COMPILED, OURS, Row, ratio_chart
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import NONE, count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import draw_left_out
 from pages.kit.in_code.source_text import Source, files, text
 from pages.kit.inert import plain
 from pages.kit.origins import RowOrigin, origins_words, recorded_on, row_origin, versions_words
-from pages.kit.view import draw_notice, here, stage
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, stage
 from pages.kit.widgets import Choice, Select
 
 KERNEL = Select(

@@ -14,7 +14,6 @@ from pages.fused import rows
 from pages.fused.charts.kernels import ROLES, Lane, lanes_chart, legend, switch_chart
 from pages.fused.charts.kernels import WAY as SWITCH
 from pages.fused.rows import HERE, TOKENS, layer_of
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.words import bytes_text, count, duration
@@ -23,10 +22,9 @@ from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.results import draw_left_out
 from pages.kit.inert import plain
 from pages.kit.origins import origins_words, recorded_on, row_origin
-from pages.kit.recipes import draw_recipe, recipe_params, recipe_values
-from pages.kit.shared_controls import RECIPE
+from pages.kit.shared_controls import RECIPE, draw_recipe, recipe_params, recipe_values
 from pages.kit.tables import arrow_table, draw_rows
-from pages.kit.view import draw_notice, here, stage
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, stage
 from pages.kit.widgets import Choice, Place
 
 BLOCK = Choice(

@@ -6,11 +6,10 @@ from typing import Any
 
 import streamlit as st
 
-from pages.kit.chart import Clicks, draw_chart
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.stage.hand import Hand
-from pages.kit.view import stage
+from pages.kit.view import Clicks, draw_chart, stage
 from pages.kit.widgets import Choice, Number, Place, Whole, selected
 
 Spec = dict[str, Any]

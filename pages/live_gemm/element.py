@@ -8,8 +8,7 @@ from fp8core.experiments.element_sum import MOST, ElementSum, element_sum
 from kernels.measure.jobs import GemmJob
 from kernels.measure.rows import Row
 from pages.kit.charts.words import short
-from pages.kit.computing.compute import computed
-from pages.kit.computing.pool import Call
+from pages.kit.computing.compute import Call, computed
 from pages.live_gemm.charts.error_map import SumCurve
 
 POINTS = 240

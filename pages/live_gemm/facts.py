@@ -13,8 +13,17 @@ from kernels.measure.jobs import MAX_DIM, MAX_RUNS, STANDARD, GemmJob
 from kernels.measure.rows import Peer, Row
 from pages.kit.controls import Controls
 from pages.kit.gemm.presets import PRESETS, SMALL, refusal
-from pages.kit.recipes import RECIPE_CONTROLS, draw_recipe, recipe_values
-from pages.kit.shared_controls import INPUT_TITLES, MATMUL, OWN, RECIPE, SEED, input_help
+from pages.kit.shared_controls import (
+    INPUT_TITLES,
+    MATMUL,
+    OWN,
+    RECIPE,
+    RECIPE_CONTROLS,
+    SEED,
+    draw_recipe,
+    input_help,
+    recipe_values,
+)
 from pages.kit.view import here
 from pages.kit.widgets import Place, Select, Text, Value, Whole
 from pages.live_gemm.results import is_answer, recorded

@@ -14,7 +14,6 @@ from kernels.gemm.variants import VARIANTS, WHOLE_FILE
 from kernels.gemm.variants import Source as KernelPlace
 from kernels.measure.jobs import GemmJob
 from kernels.measure.rows import SIMPLE_FIRST, Peer, Provenance, Row, Timing
-from pages.kit.chart import draw_chart, draw_clickable, page_ink, room
 from pages.kit.charts.recipe_marks import BF16, mark_of
 from pages.kit.charts.words import duration, number
 from pages.kit.controls import Controls
@@ -22,7 +21,7 @@ from pages.kit.gemm.queue_panel import is_awaited
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.in_code.source_text import Source, explanation, files, text
 from pages.kit.inert import plain
-from pages.kit.view import here, notices_wait
+from pages.kit.view import draw_chart, draw_clickable, here, notices_wait, page_ink, room
 from pages.kit.widgets import Place
 from pages.live_gemm import element, words
 from pages.live_gemm.charts.error_map import PICK, error_map

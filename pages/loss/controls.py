@@ -3,8 +3,7 @@
 from kernels.layer.plan import LAYER_RECIPES
 from kernels.train.job import SIZES
 from kernels.train.variants import VARIANTS, Shows
-from pages.kit.recipes import RECIPE_CONTROLS
-from pages.kit.shared_controls import SEED
+from pages.kit.shared_controls import RECIPE_CONTROLS, SEED
 from pages.kit.widgets import Choice, Number, NumberStyle, Select, Several, Text, Toggle
 
 MOST = 6  # recipes in one picture

@@ -13,12 +13,11 @@ from fp8core.recipes import RECIPES
 from kernels.train.job import BF16
 from kernels.train.row import CopyStatistics, Statistics
 from kernels.train.variants import VARIANTS
-from pages.kit.chart import draw_chart, draw_clickable, page_ink, room
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.tables import arrow_table, draw_rows, markdown_table
-from pages.kit.view import draw_notice, here, stage
+from pages.kit.view import draw_chart, draw_clickable, draw_notice, here, page_ink, room, stage
 from pages.kit.widgets import Place
 from pages.loss import gaps
 from pages.loss.charts.curves import OPEN, Label, Line, curves_chart, layers_chart

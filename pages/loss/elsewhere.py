@@ -6,12 +6,11 @@ from enum import Enum
 
 from fp8core.experiments.run_spread import SURE
 from fp8core.recipes import RECIPES
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.tables import markdown_table
-from pages.kit.view import draw_notice, here, stage
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, stage
 from pages.loss.charts.gaps import Pair, published_chart
 from pages.loss.gaps import Final, finals, interval
 from pages.loss.runs import NOTHING, PublishedGap, group_here, literature

@@ -10,16 +10,14 @@ from kernels.layer.plan import refusal
 from kernels.measure.rows import Provenance
 from kernels.train.job import BF16, TrainJob, recipe_of
 from kernels.train.row import Speed, TrainRow
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.inert import plain
 from pages.kit.origins import origins_words, recorded_on, row_origin
-from pages.kit.recipes import draw_recipe, draw_source, recipe_values
-from pages.kit.shared_controls import SEED
+from pages.kit.shared_controls import SEED, draw_recipe, draw_source, recipe_values
 from pages.kit.tables import markdown_table
-from pages.kit.view import draw_notice, here, stage
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, stage
 from pages.kit.widgets import Place
 from pages.loss.charts.curves import Band, Label, curves_chart
 from pages.loss.controls import HEAD, HELD_OUT, LAST_BF16, PLAIN, SIZE, TRAINING

@@ -9,13 +9,12 @@ from typing import Any
 import streamlit as st
 
 from fp8core.formats import Format
-from pages.kit.chart import page_ink
 from pages.kit.charts.words import short, span, stored_tile
-from pages.kit.computing.compute import computed
-from pages.kit.computing.pool import Call
+from pages.kit.computing.compute import Call, computed
 from pages.kit.controls import Controls
 from pages.kit.stage.stage import Stage
 from pages.kit.tables import EMPTY, grid
+from pages.kit.view import page_ink
 from pages.outliers.controls import NUMBERS
 from pages.outliers.data import Codes, ErrorMap, codes_of, operand_of_key, tensor_of
 from pages.outliers.subject import Subject

@@ -12,15 +12,13 @@ from fp8core.inputs import INPUT_NOTES, RECORDED, InputKind
 from fp8core.inputs.recorded import tensor
 from fp8core.linear import OPERANDS, LayerTensor
 from fp8core.recipes.keys import recipe_of_key
-from pages.kit.chart import draw_chart, page_ink
 from pages.kit.charts.recipe_marks import Mark, mark_of
 from pages.kit.charts.words import short
-from pages.kit.computing.compute import computed
-from pages.kit.computing.pool import Call
+from pages.kit.computing.compute import Call, computed
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
 from pages.kit.tables import markdown_table
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink
 from pages.outliers.charts.curves import draws_chart, has_error, shapes_chart
 from pages.outliers.controls import COUNTED, REAL, ROLE
 from pages.outliers.data import CHANNELS_SHAPE, CREST_SHAPE, bare_crest, crest

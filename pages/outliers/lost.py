@@ -6,13 +6,12 @@ import numpy as np
 import streamlit as st
 
 from fp8core.experiments.operand_error import Lines
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.recipe_marks import Mark, mark_of
 from pages.kit.charts.words import bits_words, count, short
 from pages.kit.controls import Controls
 from pages.kit.tables import EMPTY, markdown_table
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
 from pages.outliers.charts.spread import Spread, spread_chart
 from pages.outliers.controls import LINES
 from pages.outliers.data import FACTOR, ErrorMap, operand_of_key

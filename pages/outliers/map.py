@@ -12,7 +12,6 @@ from PIL import Image
 
 from fp8core.inputs import InputKind
 from fp8core.tiles import WHOLE
-from pages.kit.chart import draw_chart, room, theme
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.recipe_marks import mark_of
@@ -20,7 +19,7 @@ from pages.kit.charts.template import Filled
 from pages.kit.charts.words import stored_tile
 from pages.kit.controls import Controls
 from pages.kit.stage.hand import Hand
-from pages.kit.view import draw_notice, here, stage
+from pages.kit.view import draw_chart, draw_notice, here, room, stage, theme
 from pages.outliers import codes
 from pages.outliers.charts.map import APART, HAND, Stops, map_chart
 from pages.outliers.controls import DATA, EVERY, FACTOR, FACTORS, NUMBERS

@@ -8,15 +8,13 @@ import streamlit as st
 from fp8core.experiments.layer_error import ResultError
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes.keys import recipe_of_key
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.bars import Part, grouped
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.words import bits_words
-from pages.kit.computing.compute import computed
-from pages.kit.computing.pool import Call
+from pages.kit.computing.compute import Call, computed
 from pages.kit.controls import Controls
 from pages.kit.tables import markdown_table
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
 from pages.outliers.data import layer, layer_shape, tensor_of
 from pages.outliers.subject import Subject, percent, subject_of
 

@@ -11,12 +11,10 @@ from fp8core.inputs import INPUT_NOTES, RECORDED, InputKind, kind_of
 from fp8core.linear import LayerTensor
 from fp8core.recipes.keys import recipe_of_key
 from pages.kit.charts.words import percent_text
-from pages.kit.computing.compute import computed
-from pages.kit.computing.pool import Call
+from pages.kit.computing.compute import Call, computed
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
-from pages.kit.recipes import keys_of
-from pages.kit.shared_controls import OWN, SEED
+from pages.kit.shared_controls import OWN, SEED, keys_of
 from pages.kit.view import draw_notice, here
 from pages.kit.widgets import Place, Whole
 from pages.outliers.controls import (

@@ -5,15 +5,13 @@ import streamlit as st
 from fp8core.experiments.rounded_checkpoint import CHECKPOINT, CheckpointError, Reading, stored_as
 from fp8core.experiments.two_readers import Disagreement, copies, weight_readers
 from fp8core.recipes.keys import recipe_of_key
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.bars import Bar, Part, bars, grouped
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import bits_words, short
-from pages.kit.computing.compute import computed
-from pages.kit.computing.pool import Call
+from pages.kit.computing.compute import Call, computed
 from pages.kit.controls import Controls
 from pages.kit.tables import markdown_table
-from pages.kit.view import draw_notice, here, notices_wait
+from pages.kit.view import draw_chart, draw_notice, here, notices_wait, page_ink, room
 from pages.outliers.controls import READERS_FORMAT, READERS_SCALE, READING
 from pages.outliers.data import BARE_TILES, THIRD, bare_operands, bare_readers, checkpoint, recipe_readers
 from pages.outliers.subject import percent, recipes, weights

@@ -6,11 +6,10 @@ from typing import TypeAlias
 import streamlit as st
 
 from fp8core.experiments.rotation_error import lower_ranges
-from pages.kit.chart import draw_chart, page_ink
 from pages.kit.charts.words import column, short
 from pages.kit.controls import Controls
 from pages.kit.tables import markdown_table
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink
 from pages.rotations.charts.curves import Curve, curves_chart
 from pages.rotations.controls import ERROR_OF, MAGNITUDE, PRODUCT, draw_cases, draw_rotation
 from pages.rotations.facts import MAGNITUDES, Setting, change, errors, errors_at, parts, products, setting_of

@@ -14,14 +14,13 @@ from kernels.check.render import fact_cells, markdown
 from kernels.check.report import SHARE_OF_COPY, Ability, CheckJob, Group, Line, Report, Verdict, document
 from kernels.check.run import WAITING
 from kernels.check.steps import check_steps
-from pages.kit.chart import draw_chart, page_ink
 from pages.kit.charts.bars import Part, grouped
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.tables import markdown_table
-from pages.kit.view import here
+from pages.kit.view import draw_chart, here, page_ink
 from pages.kit.widgets import Place
 from pages.sanity_check.history import Past
 

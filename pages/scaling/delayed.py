@@ -17,7 +17,6 @@ from fp8core.experiments.amax_series import (
 from fp8core.experiments.delayed_scaling import DelayedRun, run_current, run_delayed
 from fp8core.formats import FORMATS
 from fp8core.inputs.recorded import has_amax
-from pages.kit.chart import draw_chart, page_ink
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import short
@@ -25,7 +24,7 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shared_controls import SEED
 from pages.kit.tables import EMPTY, markdown_table
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink
 from pages.kit.widgets import Select, Whole
 from pages.scaling.charts.delayed import delayed_chart
 from pages.scaling.window import BYTES, RESULTS

@@ -26,11 +26,10 @@ from fp8core.formats.float_format import FloatFormat
 from fp8core.inputs.recorded import metadata
 from fp8core.linear import MATMULS, WGRAD, LayerTensor, Matmul, Side
 from fp8core.recipes import RECIPES, MatmulSpec
-from pages.kit.chart import room
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls, link_params
 from pages.kit.stage.window import HANDLE, HIGH, PER_POWER, STEPS, WINDOW, frames, pull_of, span
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_notice, here, room
 from pages.kit.widgets import Choice, NumberStyle, Select, Whole
 
 SCALES = Choice(

@@ -16,11 +16,10 @@ from fp8core.experiments.rounding_sweep import (
 )
 from fp8core.formats import FORMATS
 from fp8core.stochastic import Debias
-from pages.kit.chart import draw_chart, page_ink
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.tables import markdown_table
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink
 from pages.stochastic_rounding.charts.noise import mean_chart
 from pages.stochastic_rounding.controls import AROUND, DEBIAS, FORMAT, RANDOM_BITS
 

@@ -33,12 +33,11 @@ from fp8core.experiments.pictures import (
 from fp8core.formats import FORMATS
 from fp8core.stochastic import MAX_RANDOM_BITS
 from kernels.paths import ASSETS
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shared_controls import SEED
-from pages.kit.view import draw_notice, here, stage
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, stage
 from pages.kit.widgets import Place
 from pages.stochastic_rounding.charts.noise import blur_chart
 from pages.stochastic_rounding.coins import draw_coins, throws

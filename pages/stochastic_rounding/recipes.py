@@ -12,11 +12,10 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
 from fp8core.quantize import quantized_values
 from fp8core.recipes import RECIPES, Operand
-from pages.kit.chart import page_ink, room
 from pages.kit.charts.ink import LIGHT, Ink
 from pages.kit.charts.words import percent_text
 from pages.kit.controls import Controls
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_notice, here, page_ink, room
 from pages.stochastic_rounding.controls import ELEMENTS, FOUR_BITS, SPOT
 from pages.stochastic_rounding.picture import draw_upload, picture_here
 from pages.stochastic_rounding.wipe import Panel, draw_wipe, image_address, pixel_of

@@ -9,11 +9,10 @@ from fp8core.experiments.dot_noise import DotErrors, Unrounded, dot_errors, near
 from fp8core.experiments.weight_updates import Freeze, Pull, walk
 from fp8core.formats import FORMATS
 from fp8core.stochastic import MAX_RANDOM_BITS
-from pages.kit.chart import draw_chart, page_ink
 from pages.kit.charts.words import percent_text, short
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
-from pages.kit.view import draw_notice, here, stage
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, stage
 from pages.stochastic_rounding.charts.noise import Path, dot_chart, weight_chart
 from pages.stochastic_rounding.controls import (
     A_MATMUL,

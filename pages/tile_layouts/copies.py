@@ -5,14 +5,12 @@ import streamlit as st
 from fp8core.costs import copy_cost
 from fp8core.linear import OPERANDS, LayerShape
 from fp8core.recipes import Recipe
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import bits_words, bytes_text, count, stored_tile
 from pages.kit.controls import Controls
-from pages.kit.recipes import draw_recipe, draw_source
-from pages.kit.shared_controls import INPUT, SEED
+from pages.kit.shared_controls import INPUT, SEED, draw_recipe, draw_source
 from pages.kit.tables import grid, note
-from pages.kit.view import draw_notice, here, notices_wait
+from pages.kit.view import draw_chart, draw_notice, here, notices_wait, page_ink, room
 from pages.tile_layouts.charts.copies import copies_chart
 from pages.tile_layouts.charts.scene import copy_scenes
 from pages.tile_layouts.matmul import brief_preparation

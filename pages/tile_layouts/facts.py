@@ -11,8 +11,7 @@ from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, S
 from fp8core.recipes import RECIPES, Copy, Recipe
 from fp8core.tiles import WHOLE, Extent
 from pages.kit.charts.words import stored_tile
-from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
-from pages.kit.shared_controls import INPUT, MATMUL, RECIPE, SEED
+from pages.kit.shared_controls import INPUT, MATMUL, RECIPE, RECIPE_CONTROLS, SEED, by_family, family_title
 from pages.kit.stage.window import pull_of
 from pages.kit.widgets import Choice, Select, Whole
 

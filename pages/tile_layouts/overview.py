@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import Recipe
 from fp8core.tiles import WHOLE
-from pages.kit.chart import draw_clickable, page_ink, room
 from pages.kit.controls import Controls
-from pages.kit.recipes import by_family
-from pages.kit.shared_controls import INPUT, SEED
-from pages.kit.view import draw_notice, here
+from pages.kit.shared_controls import INPUT, SEED, by_family
+from pages.kit.view import draw_clickable, draw_notice, here, page_ink, room
 from pages.tile_layouts.charts.overview import OPEN, overview
 from pages.tile_layouts.charts.scene import overview_scenes
 from pages.tile_layouts.facts import EACH, FAMILY

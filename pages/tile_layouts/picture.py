@@ -14,14 +14,12 @@ from fp8core.scales import NO_SEARCH
 from fp8core.tiles import WHOLE, TileGrid
 from kernels.device import Unsupported
 from kernels.gemm.block_scaled import kind_of
-from pages.kit.chart import page_ink, room
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import code_text, count, power_of_two, rotation_words, scales_words, short, span
 from pages.kit.controls import Controls
-from pages.kit.recipes import draw_recipe, draw_source
-from pages.kit.shared_controls import INPUT, MATMUL, SEED
+from pages.kit.shared_controls import INPUT, MATMUL, SEED, draw_recipe, draw_source
 from pages.kit.tables import colored, grid, note, pairs
-from pages.kit.view import View, draw_notice, here
+from pages.kit.view import View, draw_notice, here, page_ink, room
 from pages.tile_layouts.charts.scene import OperandTile, Scene, stored_slice
 from pages.tile_layouts.facts import COLUMN, ROW, SIDE, STRETCH, TURN
 from pages.tile_layouts.matmul import STAGE, cases, data, output_stretches, wrong_notice

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.linear import MATMULS, LayerShape, Side
-from pages.kit.chart import room
 from pages.kit.charts.words import short, tile
 from pages.kit.controls import Controls
-from pages.kit.recipes import draw_recipe, draw_source
-from pages.kit.shared_controls import INPUT, MATMUL, SEED
+from pages.kit.shared_controls import INPUT, MATMUL, SEED, draw_recipe, draw_source
 from pages.kit.stage.window import HANDLE, HIGH, PER_POWER, STEPS, WINDOW, frames, span
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_notice, here, room
 from pages.tile_layouts.charts.scene import CornerOperand, Scene
 from pages.tile_layouts.facts import COLUMN, NUMBER, PULL, ROW, STRETCH
 from pages.tile_layouts.matmul import cases, output_stretches

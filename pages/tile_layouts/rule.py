@@ -11,13 +11,12 @@ from fp8core.quantize import RANDOM_BITS, ROTATED, quantize
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, Extent, TileShape
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.scale_rules import recipe_rules, scale_rules
 from pages.kit.shared_controls import INPUT, MATMUL, SEED
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
 from pages.tile_layouts.charts.rule import RuleScene, off_text, rule_chart
 from pages.tile_layouts.facts import A_K, LARGEST_EXTENT, RULE_CONTROLS, SUMMED, extent_of
 

@@ -7,14 +7,13 @@ import streamlit as st
 
 from fp8core.formats import FORMATS
 from fp8core.formats.survival import fates
-from pages.kit.chart import page_ink, room
 from pages.kit.chart_slider import TALL as SLIDER_TALL
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
 from pages.kit.gradients import gradients, gradients_words
 from pages.kit.tables import EMPTY, markdown_table
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_notice, here, page_ink, room
 from pages.kit.widgets import NumberStyle, Whole
 from pages.why_fp8.charts.sliders import K as SLIDER
 from pages.why_fp8.charts.sliders import lost_chart

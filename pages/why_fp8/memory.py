@@ -7,14 +7,12 @@ from fp8core.costs import code_bytes, copy_cost, scale_bytes
 from fp8core.formats import FORMATS
 from fp8core.linear import FPROP, WGRAD, LayerShape, LayerTensor, Side
 from fp8core.recipes import Operand, Recipe
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.words import bytes_text, count
 from pages.kit.controls import Controls
-from pages.kit.recipes import by_family
-from pages.kit.shared_controls import GPU, card
+from pages.kit.shared_controls import GPU, by_family, card
 from pages.kit.tables import grid
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
 from pages.kit.widgets import Choice, Select, Value, Whole
 from pages.why_fp8.controls import CONTEXT, IN, MODEL, OUT, TOKENS, context_of, layer_of, model_of
 from pages.why_fp8.sourced import Measurement, Model, draw_sources, links, sourced

@@ -1,13 +1,12 @@
 """Section "Peak rates": the highest rates of each generation's tensor cores, by format."""
 
 from kernels.measure.peak_rates import PEAK_RATES, PeakRates, Rate
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.tables import grid
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
 from pages.kit.widgets import Choice
 from pages.why_fp8.charts.rows import MEMORY, rates_chart
 from pages.why_fp8.sourced import draw_sources

@@ -1,8 +1,7 @@
 """Section "What is scaled": a transformer's parts by format, and the share of the work in fp8."""
 
-from pages.kit.chart import draw_chart, page_ink, room
 from pages.kit.controls import Controls
-from pages.kit.view import draw_notice, here
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
 from pages.why_fp8.charts.rows import block
 from pages.why_fp8.controls import CONTEXT, MODEL, context_of, model_of
 from pages.why_fp8.sourced import Model, draw_sources, links, sourced

@@ -13,9 +13,8 @@ import altair as alt
 
 from fp8core.accumulators.error_over_k import SumError, promotions_per_flop
 from pages.kit.charts.curves import Series, curves
-from pages.kit.charts.finish import SHAPES, dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import spread, tips
+from pages.kit.charts.parts import SHAPES, dressed, spread, tips
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
 LINES, NAMES, PRICES = "lines", "names", "prices"

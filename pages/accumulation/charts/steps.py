@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.accumulators.trace import TracedStep
-from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import tips
 from pages.kit.charts.legible import NARROW
+from pages.kit.charts.parts import rail, tips
 from pages.kit.charts.template import Columns, Filled, number, template, text
 from pages.kit.charts.words import percent_text, power_of_two, short
 

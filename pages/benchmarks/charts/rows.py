@@ -7,9 +7,9 @@ from typing import Any
 import altair as alt
 
 from pages.benchmarks.charts.points import Words, tooltip, word_columns
-from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.named_rows import COLOR, SHAPE, Rows, across, columns, names, row_axis
+from pages.kit.charts.parts import dressed
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 

@@ -6,9 +6,8 @@ import altair as alt
 
 from pages.compare_recipes.charts.curves import SizeCurve, small_error
 from pages.kit.charts.curves import Series, curves
-from pages.kit.charts.finish import END, inside_axis, panel_title, panels
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import tips
+from pages.kit.charts.parts import END, inside_axis, panel_title, panels, tips
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.tile_marks import Row
 

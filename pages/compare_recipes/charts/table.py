@@ -19,9 +19,8 @@ from fp8core.recipes.keys import recipe_of_key
 from fp8core.scales import ScaleRule
 from fp8core.tiles import WHOLE, Extent, TileGrid
 from pages.kit.charts import tile_marks as marks
-from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import tips
+from pages.kit.charts.parts import rail, tips
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import Row, word

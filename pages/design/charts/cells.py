@@ -9,8 +9,8 @@ from fp8core.linear import MATMULS, Matmul, Side
 from fp8core.recipes import RECIPES
 from fp8core.recipes.plain import SCALES
 from fp8core.tiles import WHOLE, Extent
-from pages.kit.charts.hand import RAIL, rail
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.parts import RAIL, rail
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import (
     LINES,

@@ -16,10 +16,9 @@ from fp8core.formats.float_format import FloatFormat
 from fp8core.formats.number_line import Interval, Outcome, around, step
 from fp8core.formats.spelling import Kind, Spelling, kind_of
 from pages.formats.charts.words import MONOSPACE, ROLES, glance, hexadecimal, number
-from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import tips
 from pages.kit.charts.legible import NARROW
+from pages.kit.charts.parts import rail, tips
 from pages.kit.charts.template import Filled, arrow, by_column, several, template
 from pages.kit.charts.template import number as number_hole
 from pages.kit.charts.template import text as text_hole

@@ -10,9 +10,8 @@ from fp8core.formats import Format
 from fp8core.formats.binades import binade_runs
 from pages.formats.charts.words import hexadecimal, number
 from pages.kit.charts.curves import Series, curves
-from pages.kit.charts.finish import SHAPES, dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import tips
+from pages.kit.charts.parts import SHAPES, dressed, tips
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.template import number as number_hole
 from pages.kit.charts.words import count, power_labels, power_of_two

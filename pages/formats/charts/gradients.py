@@ -10,7 +10,7 @@ from fp8core.formats.survival import Fates
 from pages.formats.charts.words import percent
 from pages.kit.charts.bars import histogram
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import tips
+from pages.kit.charts.parts import tips
 from pages.kit.charts.template import Filled, by_column, number, several, template
 from pages.kit.charts.words import power_labels
 

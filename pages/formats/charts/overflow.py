@@ -13,10 +13,9 @@ import numpy as np
 from fp8core.formats import Format
 from fp8core.rounding import Overflow
 from pages.formats.charts.words import number
-from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import beside, tips
 from pages.kit.charts.legible import NARROW
+from pages.kit.charts.parts import beside, dressed, tips
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.template import number as number_hole
 from pages.kit.charts.words import power_labels

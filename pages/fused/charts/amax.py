@@ -8,9 +8,9 @@ import altair as alt
 from fp8core.reach import Reach
 from fp8core.tiles import WHOLE, Extent
 from pages.fused.charts.kernels import swatches
-from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW
+from pages.kit.charts.parts import dressed
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
 # Blocks of the picture; in blocks: the words above and below, the gap above those below, that between panels.

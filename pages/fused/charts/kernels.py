@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import WORDS, tips, without_names, words_of
 from pages.kit.charts.named_rows import SHAPE, WIDE, Rows, across, dots, names, reference, row_axis
+from pages.kit.charts.parts import WORDS, dressed, tips, without_names, words_of
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import altair as alt
 
-from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import WORDS, tips, without_names, words_of
 from pages.kit.charts.legible import axis_title
+from pages.kit.charts.parts import WORDS, dressed, tips, without_names, words_of
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
 _AXIS = 130  # pixels of the axis and the legend

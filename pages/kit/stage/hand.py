@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pages.kit.charts.hand import RAIL, marks_of
+from pages.kit.charts.parts import RAIL, marks_of
 from pages.kit.stage.stage import Stage
 
 _HAND = Stage("hand", Path(__file__).with_suffix(".js"))
@@ -13,7 +13,7 @@ _HAND = Stage("hand", Path(__file__).with_suffix(".js"))
 
 @dataclass(frozen=True, kw_only=True)
 class Hand:
-    """A handle on a chart's rail (`pages.kit.charts.hand`). `way`: "across", "up" or "both".
+    """A handle on a chart's rail (`pages.kit.charts.parts`). `way`: "across", "up" or "both".
 
     `play`: label of a play button, if any. `grips`: further panels or marks to drag, each with a rail of the
     same positions. `notices`: the page's Notice at each position.

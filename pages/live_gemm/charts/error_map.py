@@ -11,9 +11,8 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import tips
+from pages.kit.charts.parts import dressed, tips
 from pages.kit.charts.template import Filled, number, several, template
 from pages.kit.charts.words import short, span
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.named_rows import WIDE, Rows, across, columns, names, row_axis
+from pages.kit.charts.parts import dressed
 from pages.kit.charts.recipe_marks import Mark
 from pages.kit.charts.template import Filled, number, several, template
 

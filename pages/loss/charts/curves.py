@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import altair as alt
 
 from pages.kit.charts.curves import Series, curves
-from pages.kit.charts.finish import SHAPES, dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import spread, tips
 from pages.kit.charts.legible import axis_title
 from pages.kit.charts.named_rows import COLOR, SHAPE, WIDE
+from pages.kit.charts.parts import SHAPES, dressed, spread, tips
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Columns, Filled, by_column, number, several, template, text
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import tips
 from pages.kit.charts.named_rows import WIDE, Rows, across, columns, dots, names, row_axis
+from pages.kit.charts.parts import dressed, tips
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template
 

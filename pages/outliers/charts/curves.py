@@ -7,9 +7,8 @@ import altair as alt
 
 from fp8core.experiments.error_curves import Draws
 from pages.kit.charts.curves import Series, line
-from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import spread, tips
+from pages.kit.charts.parts import dressed, spread, tips
 from pages.kit.charts.recipe_marks import Mark
 from pages.kit.charts.template import Filled, by_column, several, template
 

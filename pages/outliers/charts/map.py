@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.parts import rail
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
 ROWS, GROUPS, CHANNELS, TILES = "rows", "groups", "channels", "tiles"

@@ -6,10 +6,9 @@ from itertools import pairwise
 
 import altair as alt
 
-from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import tips
 from pages.kit.charts.named_rows import Rows, across, columns, names, row_axis
+from pages.kit.charts.parts import dressed, tips
 from pages.kit.charts.recipe_marks import Mark
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 from pages.kit.charts.words import percent_text

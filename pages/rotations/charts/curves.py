@@ -7,9 +7,9 @@ import altair as alt
 import numpy as np
 
 from pages.kit.charts.curves import Series, line, pointer
-from pages.kit.charts.finish import END, inside_axis, panel_title
-from pages.kit.charts.finish import panels as below_one_another
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.parts import END, inside_axis, panel_title
+from pages.kit.charts.parts import panels as below_one_another
 from pages.kit.charts.template import Columns, Filled, template
 
 HEIGHT, ALONE = 120, 240

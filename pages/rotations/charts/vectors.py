@@ -13,9 +13,8 @@ import numpy as np
 from fp8core.formats.binades import mantissa_bits
 from fp8core.recipes import OperandSpec
 from fp8core.scales import Fit
-from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import tips
+from pages.kit.charts.parts import rail, tips
 from pages.kit.charts.template import Columns, Filled, number, template, text
 
 OUTLIER = "magnitude"  # the parameter of the slider

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW
+from pages.kit.charts.parts import beside
 from pages.kit.charts.template import Filled, number, several, template
 from pages.kit.charts.words import power_labels
 from pages.scaling.charts.window import Spec, panel, stack

@@ -10,10 +10,9 @@ import altair as alt
 import numpy as np
 
 from pages.kit.charts.bars import histogram
-from pages.kit.charts.hand import RAIL, rail
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import beside, tips
 from pages.kit.charts.legible import view_title
+from pages.kit.charts.parts import RAIL, beside, rail, tips
 from pages.kit.charts.template import Columns, Filled, several, template, text
 from pages.scaling.charts.window import Spec, panel, stack
 

@@ -12,10 +12,9 @@ import altair as alt
 from numpy.typing import NDArray
 
 from pages.kit.charts.bars import histogram
-from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import beside, tips
 from pages.kit.charts.legible import NARROW, axis_title
+from pages.kit.charts.parts import beside, rail, tips
 from pages.kit.charts.template import Filled, number, several, template, text
 from pages.kit.charts.words import power_labels
 

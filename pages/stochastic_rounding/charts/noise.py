@@ -12,7 +12,7 @@ from fp8core.experiments.rounding_sweep import Sweep
 from fp8core.experiments.weight_updates import Freeze
 from pages.kit.charts.curves import Series, line, pointer
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import tips
+from pages.kit.charts.parts import tips
 from pages.kit.charts.template import Columns, Filled, several, template, text
 
 NEAREST, STOCHASTIC, EXACT = "to nearest", "stochastic", "not rounded"

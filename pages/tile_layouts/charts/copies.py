@@ -12,7 +12,7 @@ from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, S
 from fp8core.recipes import Recipe
 from pages.kit.charts import tile_marks as marks
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import tips
+from pages.kit.charts.parts import tips
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import Row, word
 from pages.kit.charts.words import bytes_text, count, percent_text, stored_tile

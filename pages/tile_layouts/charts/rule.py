@@ -12,7 +12,7 @@ from fp8core.contraction import ContractedNumbers, SummedStretch, stretches, sum
 from fp8core.tiles import WHOLE, Extent, TileShape
 from pages.kit.charts import tile_marks as marks
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import tips
+from pages.kit.charts.parts import tips
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import Row, word
 from pages.kit.charts.words import percent_text, short, span

@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import tips
 from pages.kit.charts.legible import NARROW
+from pages.kit.charts.parts import tips
 from pages.kit.charts.recipe_marks import BF16_COLOR
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 

@@ -6,11 +6,9 @@ from typing import Any
 import altair as alt
 
 from pages.kit.charts.curves import Series, line
-from pages.kit.charts.finish import SHAPES, dressed
-from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import beside, tips
 from pages.kit.charts.legible import NARROW
+from pages.kit.charts.parts import SHAPES, beside, dressed, rail, tips
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
 LINES, ENDS, TURN, TIMES = "lines", "ends", "turn", "times"

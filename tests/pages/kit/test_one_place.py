@@ -5,7 +5,7 @@ import pytest
 from kernels.paths import TOP
 
 PLACES = {
-    ".vega_lite_chart(": "chart.py",  # which makes every chart legible
+    ".vega_lite_chart(": "view.py",  # which makes every chart legible
     "st.stop()": "shell.py",  # nothing can be drawn after it: only the guard stops, when app.py has drawn all
     "ast.parse(": "source_text.py",  # threads of Python 3.11 that parse at once disturb each other
 }

@@ -7,9 +7,8 @@ def drawing() -> None:
     """A page whose section draws everything the wrong way round."""
     import streamlit as st
 
-    from pages.kit.chart import draw_chart
     from pages.kit.controls import Controls
-    from pages.kit.view import draw_notice, here, open_view
+    from pages.kit.view import draw_chart, draw_notice, here, open_view
     from pages.kit.widgets import Choice
 
     show = Choice(key="show", label="Show", options={"a": "A", "b": "B"}, default="a")

@@ -2,7 +2,7 @@
 
 from pages.kit.charts.bars import ENDS, PIECES, Bar, bars
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.labels import WORDS
+from pages.kit.charts.parts import WORDS
 from tests.pages.specs import rows as rows_of
 
 NAMES = {"codes": "c", "scales": "s"}

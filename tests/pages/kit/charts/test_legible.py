@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pages.kit.charts.finish import SHAPES
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.legible import FLUSH, PROJECTED_ROOM, ROOM, SMALLEST, in_room, legible
+from pages.kit.charts.parts import SHAPES
 
 TOP = Path(__file__).resolve().parents[4]
 SIZE = re.compile(r"""(?:\b(?:fontSize|size|[a-z]+FontSize)["']?\s*[=:]\s*)(\d+(?:\.\d+)?)\b""")
