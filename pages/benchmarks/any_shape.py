@@ -32,7 +32,7 @@ from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.origins import listed
 from pages.kit.shared_controls import MATMUL, RECIPE, draw_recipe, recipe_values
-from pages.kit.tables import arrow_table, draw_rows
+from pages.kit.tables import draw_rows
 from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, stage
 from pages.kit.widgets import Place
 
@@ -164,7 +164,7 @@ def _draw(gemms: Sequence[RandomGemm], place: Place, key: str) -> None:
         }
         for group in sums
     ]
-    draw_rows(arrow_table(lines), column_config=_COLUMNS)
+    draw_rows(lines, column_config=_COLUMNS)
 
 
 def random_gemms(gpu: str, matmul: str, family: str) -> list[RandomGemm]:

@@ -18,7 +18,7 @@ from pages.kit.charts.words import NONE, bits_words, count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import Result
 from pages.kit.shared_controls import MATMUL
-from pages.kit.tables import arrow_table, draw_rows
+from pages.kit.tables import draw_rows
 from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, stage
 
 BF16 = "bf16 torch.mm"
@@ -67,7 +67,7 @@ def show(controls: Controls, gpu: str) -> None:
     )
     view.know.markdown(READING)
     with view.know:
-        draw_rows(arrow_table(lines(results, per_tensor)), column_config=_COLUMNS)
+        draw_rows(lines(results, per_tensor), column_config=_COLUMNS)
     view.know.caption(data.origin_sentence(results))
 
 

@@ -162,7 +162,7 @@ def clocks(clock_mhz: float | None, power_w: float | None) -> str:
 
 
 def origins_of(results: Iterable[Result]) -> str:
-    return origins_words(row_origin(one.row, one.where, one.row.machine.versions) for one in results)
+    return origins_words(row_origin(one.row, one.where) for one in results)
 
 
 def origin_sentence(results: Sequence[Result]) -> str:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from pages.classroom.door import by_teacher
+from pages.kit.charts.ink import DARK
 from pages.kit.classroom.answers import POLL_S, draw_answers, turnout
 from pages.kit.classroom.store import ROUNDS, Answer, Round, store
 from pages.kit.inert import plain
@@ -15,7 +16,7 @@ from pages.kit.lesson.chapter import Fact, number_in
 from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import Place, library
 from pages.kit.lesson.pictures import draw_step_picture
-from pages.kit.view import theme
+from pages.kit.view import page_ink
 from pages.kit.widgets import Choice, Select
 
 NO_STEP = "none"
@@ -77,7 +78,7 @@ def draw_step(place: Place, go_on: Callable[[Place], None]) -> None:
         if vote.is_revealed:
             _draw_truth(place, vote, truth)
         else:
-            draw_step_picture(place, "step-picture dark" if theme() == "dark" else "step-picture")
+            draw_step_picture(place, "step-picture dark" if page_ink() is DARK else "step-picture")
         label = "See it on its page →" if vote.is_revealed else "Open this page →"
         st.page_link(f"pages/{place.step.page}.py", label=label, query_params={"lesson": place.key})
 

@@ -24,7 +24,7 @@ from pages.kit.look.presenter import projected
 from pages.kit.shared_controls import SEED
 from pages.kit.stage.hand import Hand
 from pages.kit.tables import grid
-from pages.kit.view import draw_clickable, draw_notice, here, page_ink
+from pages.kit.view import Clicks, draw_chart, draw_notice, here, page_ink
 from pages.kit.widgets import Place
 
 
@@ -50,12 +50,11 @@ def draw_cells(controls: Controls, draft: Draft, place: Place) -> None:
 
     own = next(cell for cell in cells(draft, key) if cell.is_chosen)
     sketch = place.container(key="slid_design_cells", gap=None)
-    draw_clickable(
+    draw_chart(
         picture(draft, key, page_ink(), is_flat=projected()),
         place=sketch,
         key="design_cells",
-        parameter=CHOOSE,
-        on_click=click,
+        clicks=Clicks(CHOOSE, click),
         alt="Six operands: "
         + "; ".join(f"{cell.title}: {', '.join(cell.words)}" for cell in cells(draft))
         + ". A click on one chooses it.",

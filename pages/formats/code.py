@@ -25,7 +25,7 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.stage.hand import Hand
-from pages.kit.view import draw_clickable, draw_notice, here, page_ink, stage
+from pages.kit.view import Clicks, draw_chart, draw_notice, here, page_ink, stage
 from pages.kit.widgets import Place, Select, Text
 
 FORMAT = Select(
@@ -142,12 +142,11 @@ def show(controls: Controls) -> None:
     center, sign = _center(current), -1 if current.value < 0 else 1
     _line(controls, current, center, picture)
     if format_.bits <= charts.LARGEST and not projected():
-        draw_clickable(
+        draw_chart(
             charts.strip_chart(format_, center, ink, sign),
             place=picture,
             key="formats_strip",
-            parameter=charts.TAKE,
-            on_click=lambda mark: _take(controls, format_, mark["code"]),
+            clicks=Clicks(charts.TAKE, lambda mark: _take(controls, format_, mark["code"])),
             alt=f"All {'positive' if sign > 0 else 'negative'} numbers of {format_.name} on a logarithmic "
             "axis, those above thick. A click on one takes it.",
         )
@@ -207,12 +206,13 @@ def current_code(controls: Controls, format_: Format, rounding: Rounding, overfl
 
 def _bits(controls: Controls, current: Current, place: Place) -> None:
     spelling = spell(current.format, current.code)
-    draw_clickable(
+    draw_chart(
         charts.bits_chart(current.format, spelling, page_ink()),
         place=place,
         key=f"formats_bits_{current.format.bits}",
-        parameter=charts.FLIP,
-        on_click=lambda mark: _show_code(controls, current, current.code ^ 1 << int(mark["bit"])),
+        clicks=Clicks(
+            charts.FLIP, lambda mark: _show_code(controls, current, current.code ^ 1 << int(mark["bit"]))
+        ),
         alt=f"The bits {spelling.bits} of {current.format.name}, whose roles are {spelling.layout}: "
         + ", ".join(f"{letter} {ROLES[letter]}" for letter in dict.fromkeys(spelling.layout))
         + ". A click on a bit flips it.",
@@ -245,12 +245,11 @@ def _line(controls: Controls, current: Current, center: int, place: Place) -> No
     around = interval(format_, code, current.rounding, current.overflow)
     rows = charts.line_rows(format_, code, around, current.typed, current.outcomes, center)
     chart = place.container(key="slid_formats_line", gap=None)
-    draw_clickable(
+    draw_chart(
         charts.line(page_ink()).filled({charts.NUMBER_LINE: rows}),
         place=chart,
         key="formats_line",
-        parameter=charts.TAKE,
-        on_click=lambda mark: _take(controls, format_, mark["code"]),
+        clicks=Clicks(charts.TAKE, lambda mark: _take(controls, format_, mark["code"])),
         alt=f"The number line around {number(current.value)} with its neighbors in {format_.name}"
         + (f"; the number {number(current.typed)} is marked" if current.typed is not None else "")
         + ". A click on a neighbor takes it.",
@@ -275,12 +274,11 @@ def _table(controls: Controls, current: Current) -> None:
         )
         return
     st.header(f"All {1 << bits} codes")
-    draw_clickable(
+    draw_chart(
         charts.code_table(current.format, current.code, page_ink()),
         place=st.container(),
         key=f"formats_table_{current.format.name}",
-        parameter=charts.PICK,
-        on_click=lambda mark: _show_code(controls, current, int(mark["code"])),
+        clicks=Clicks(charts.PICK, lambda mark: _show_code(controls, current, int(mark["code"]))),
         alt=f"All codes of {current.format.name}; {hexadecimal(current.code, current.format)} is outlined.",
     )
 

@@ -20,7 +20,7 @@ from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.words import count, power_of_two
 from pages.kit.controls import Controls
 from pages.kit.tables import markdown_table
-from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, theme
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
 from pages.kit.widgets import Choice, Several, Whole
 
 COMPARED = Several(
@@ -73,7 +73,7 @@ def _draw_values(controls: Controls, formats: dict[str, Format], axis: str) -> N
         controls,
         AXIS_TOP,
         name="formats_compare",
-        inputs=(tuple(formats.values()), theme()),
+        inputs=(tuple(formats.values()), page_ink()),
         at=controls.value(AXIS_TOP),
         spec_at=lambda start: with_slider(spec, charts.TOP, start),
         alt_at=lambda start: f"{alt} from 0 to {power_of_two(start)}",

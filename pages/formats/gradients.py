@@ -12,12 +12,12 @@ from pages.formats.charts.gradients import gradient_chart
 from pages.formats.charts.words import percent
 from pages.formats.controls import TITLES
 from pages.kit.chart_slider import chart_with_slider, with_slider
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
 from pages.kit.gradients import gradients, gradients_words
-from pages.kit.view import draw_notice, here, room, theme
+from pages.kit.view import draw_notice, here, page_ink, room
 from pages.kit.widgets import Whole
 
 LOSS_SCALE = Whole(key="loss_scale", label="log2 of the loss scale", low=0, high=30, default=0)
@@ -53,9 +53,9 @@ def show(controls: Controls) -> None:
         controls,
         LOSS_SCALE,
         name="formats_gradients",
-        inputs=theme(),
+        inputs=page_ink(),
         at=k,
-        spec_at=lambda start: with_slider(gradient_spec(theme(), room()), SLIDER, start),
+        spec_at=lambda start: with_slider(gradient_spec(page_ink(), room()), SLIDER, start),
         alt_at=alt,
     )
     here().know.markdown("**What training history taught**\n" + HISTORY)
@@ -73,12 +73,12 @@ def gradient_fates() -> Mapping[str, Sequence[Fates]]:
 
 
 @lru_cache(maxsize=4)
-def gradient_spec(theme: str, room: int) -> Filled:
+def gradient_spec(ink: Ink, room: int) -> Filled:
     log2 = np.log2(np.abs(gradients()))
     low, high = np.floor(np.quantile(log2, 0.0005)), np.ceil(log2.max())
     bins = np.linspace(low, high, 2 * int(high - low) + 1)
     counts = np.histogram(log2, bins)[0]
-    return gradient_chart(BY_TITLE, bins.tolist(), counts.tolist(), gradient_fates(), room, INKS[theme])
+    return gradient_chart(BY_TITLE, bins.tolist(), counts.tolist(), gradient_fates(), room, ink)
 
 
 FACTS = {

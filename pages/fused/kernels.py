@@ -120,7 +120,7 @@ def _draw_rows(all_rows: Sequence[QuantizerRow]) -> None:
         alt=f"{all_rows[0].job.kernel.title}, speed over a copy's: "
         + "; ".join(f"{name(row)} {row.ratio:.2f}" for row in all_rows),
     )
-    origins = (row_origin(row, recorded_on(row.gpu), row.machine.versions) for row in all_rows)
+    origins = (row_origin(row, recorded_on(row.gpu)) for row in all_rows)
     here().know.caption(plain(f"{origins_words(origins)}. {TURNS}"))
 
 

@@ -23,7 +23,7 @@ from pages.kit.gemm.results import draw_left_out
 from pages.kit.inert import plain
 from pages.kit.origins import origins_words, recorded_on, row_origin
 from pages.kit.shared_controls import RECIPE, draw_recipe, recipe_params, recipe_values
-from pages.kit.tables import arrow_table, draw_rows
+from pages.kit.tables import draw_rows
 from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, stage
 from pages.kit.widgets import Choice, Place
 
@@ -224,7 +224,7 @@ def _draw_figures(ways: Sequence[LayerRow], source: str) -> None:
         }
         for row in ways
     ]
-    draw_rows(arrow_table(lines), column_config=_COLUMNS)
+    draw_rows(lines, column_config=_COLUMNS)
     st.caption(origin_sentence(ways, source))
     for row in ways:
         if row.note:
@@ -235,7 +235,7 @@ def origin_sentence(ways: Sequence[LayerRow], source: str) -> str:
     graphs = "as one CUDA graph" if all(row.in_graph for row in ways) else "some launched one by one"
     gpu = ways[0].gpu
     place = f"GPU: {gpu}" if source == HERE else recorded_on(gpu)
-    origins = [row_origin(row, place, row.machine.versions) for row in ways]
+    origins = [row_origin(row, place) for row in ways]
     runs = "Not all ways are of one run, but each took turns with bf16"
     if len(set(origins)) == len({row.bf16 for row in ways}) == 1:
         runs = "All ways took turns in one run"

@@ -84,18 +84,17 @@ def chart_with_slider(
 
     place = (stage() if around is None else around).container(key=f"slid_{name}", gap=None)
     with place:
-        chart = draw_chart(
+        draw_chart(
             spec_at(state["start"]),
             place=place,
             key=key,
             on_select=on_move,
             selection_mode=[SLIDER] if clicks is None else [SLIDER, clicks.parameter],
+            clicks=clicks,
             alt=alt_at(state["start"]),
             is_fitted=is_fitted,
             margin=0 if hand else TALL,
         )
-        if clicks is not None:
-            clicks.keep(key, chart)
         if hand is not None:
             hand.mount(f"hand_{name}")
     return place

@@ -24,8 +24,9 @@ class RowOrigin:
     commit: str = ""
 
 
-def row_origin(row: Any, place: str, versions: Mapping[str, str]) -> RowOrigin:
-    return RowOrigin(place=place, date=row.date, versions=versions_words(versions), commit=row.commit or "")
+def row_origin(row: Any, place: str) -> RowOrigin:
+    versions = versions_words(row.machine.versions)
+    return RowOrigin(place=place, date=row.date, versions=versions, commit=row.commit or "")
 
 
 def recorded_on(gpu: str) -> str:

@@ -77,10 +77,7 @@ def _line(cells: Sequence[object]) -> str:
     return f"| {' | '.join(map(str, cells))} |"
 
 
-Table = pa.Table
-
-
-def arrow_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def arrow_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Rows with the columns of the first. NaN and None are empty."""
     names = rows[0] if rows else ()
     return pa.table({name: pa.array([row[name] for row in rows], from_pandas=True) for name in names})
@@ -89,6 +86,6 @@ def arrow_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 EMPTY = "–"
 
 
-def draw_rows(table: Table, **more: Any) -> Any:
-    """Draw a table with a dash for empty cells; returns the reader's selection."""
-    return st.dataframe(table, hide_index=True, placeholder=EMPTY, **more)
+def draw_rows(rows: Sequence[Mapping[str, Any]], **more: Any) -> Any:
+    """Draw rows, with a dash for empty cells; returns the reader's selection."""
+    return st.dataframe(arrow_table(rows), hide_index=True, placeholder=EMPTY, **more)

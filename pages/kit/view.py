@@ -20,7 +20,7 @@ from typing import Any
 import streamlit as st
 
 from pages.kit import address
-from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.ink import DARK, LIGHT, Ink
 from pages.kit.charts.legible import ROOMS, in_room, legible
 from pages.kit.charts.template import Filled
 from pages.kit.look.presenter import projected
@@ -126,12 +126,8 @@ def draw_notice(text: str) -> None:
 _AROUND = 10  # pixels below a picture that fits its own parts
 
 
-def theme() -> str:
-    return "dark" if st.context.theme.type == "dark" else "light"
-
-
 def page_ink() -> Ink:
-    return INKS[theme()]
+    return DARK if st.context.theme.type == "dark" else LIGHT
 
 
 def room() -> int:
@@ -144,31 +140,12 @@ def most() -> int:
     return ROOMS[projected(), "lesson" in address.frame_parameters()]
 
 
-def draw_chart(
-    spec: Mapping[str, Any],
-    *,
-    alt: str,
-    key: str,
-    place: Place | None = None,
-    is_fitted: bool = False,
-    margin: int = 0,
-    **selection: Any,
-) -> Any:
-    """Draw a chart, described by `alt`, and return the reader's selection in it.
-
-    Without a place, the first chart of a run is the page's picture. A fitted chart is as high as its place,
-    less `margin` pixels. Others have words at fixed places, and fit themselves into `room`.
-    """
-    place = stage() if place is None else place
-    ready = spec if isinstance(spec, Filled) else legible(spec)
-    if is_fitted:
-        ready = in_room(ready, most() - margin)
-    return place.vega_lite_chart(ready, width="stretch", key=key, alt=alt, **selection)
-
-
 @dataclass(frozen=True)
 class Clicks:
-    """Clicks on marks of a chart, by its selection `parameter`."""
+    """Clicks on marks of a chart, by its selection `parameter`: `on_click` gets the fields of a clicked mark.
+
+    The selection keeps all clicked marks, so a second click on a mark changes it too.
+    """
 
     parameter: str
     on_click: Callable[[Mapping[str, Any]], None]
@@ -185,26 +162,28 @@ class Clicks:
         st.session_state[f"_clicks_{key}"] = list(chart.get("selection", {}).get(self.parameter) or [])
 
 
-def draw_clickable(
+def draw_chart(
     spec: Mapping[str, Any],
     *,
-    key: str,
-    parameter: str,
-    on_click: Callable[[Mapping[str, Any]], None],
     alt: str,
+    key: str,
     place: Place | None = None,
+    is_fitted: bool = False,
+    margin: int = 0,
+    clicks: Clicks | None = None,
+    **selection: Any,
 ) -> None:
-    """Draw a chart that calls `on_click` with the fields of a clicked mark.
+    """Draw a chart, described by `alt`.
 
-    The selection keeps all clicked marks, so a second click on a mark changes it too.
+    Without a place, the first chart of a run is the page's picture. A fitted chart is as high as its place,
+    less `margin` pixels. Others have words at fixed places, and fit themselves into `room`.
     """
-    clicks = Clicks(parameter, on_click)
-    chart = draw_chart(
-        spec,
-        place=place,
-        key=key,
-        on_select=lambda: clicks.hear(key),
-        selection_mode=[parameter],
-        alt=alt,
-    )
-    clicks.keep(key, chart)
+    place = stage() if place is None else place
+    ready = spec if isinstance(spec, Filled) else legible(spec)
+    if is_fitted:
+        ready = in_room(ready, most() - margin)
+    if clicks is not None:
+        selection = {"on_select": lambda: clicks.hear(key), "selection_mode": [clicks.parameter]} | selection
+    chart = place.vega_lite_chart(ready, width="stretch", key=key, alt=alt, **selection)
+    if clicks is not None:
+        clicks.keep(key, chart)

@@ -21,7 +21,7 @@ from pages.kit.gemm.queue_panel import is_awaited
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.in_code.source_text import Source, explanation, files, text
 from pages.kit.inert import plain
-from pages.kit.view import draw_chart, draw_clickable, here, notices_wait, page_ink, room
+from pages.kit.view import Clicks, draw_chart, here, notices_wait, page_ink, room
 from pages.kit.widgets import Place
 from pages.live_gemm import element, words
 from pages.live_gemm.charts.error_map import PICK, error_map
@@ -217,11 +217,10 @@ def _draw_map(controls: Controls, row: Row, tall: float, place: Place) -> None:
         refusal=refusal,
     )
     peak = max(max(band) for band in row.errors.error_map if band)
-    draw_clickable(
+    draw_chart(
         spec,
         key="errors",
-        parameter=PICK,
-        on_click=pick,
+        clicks=Clicks(PICK, pick),
         place=place,
         alt=f"Error of {matmul.d.value}: {words.percent(row.errors.rel_err)}. Heatmap of its patches: the "
         f"largest error is {words.percent(peak)} of its rms."

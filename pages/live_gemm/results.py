@@ -13,7 +13,7 @@ from kernels.gemm.simple.dot_scaled import NOTE
 from kernels.measure.jobs import CHECKED, Cache, GemmJob, Into
 from kernels.measure.rows import Peer, Provenance, Row
 from pages.kit.gemm.results import Result, accumulation, every_recorded, same_gemm
-from pages.kit.tables import arrow_table, draw_rows
+from pages.kit.tables import draw_rows
 
 CACHE = {Cache.HOT: "hot", Cache.COLD: "cold"}
 INTO = {Into.NEW: "new", Into.ACCUMULATE: "added into"}
@@ -91,9 +91,8 @@ _COLUMNS = {
 
 
 def draw_table(results: Sequence[Result], *, key: str) -> list[Result]:
-    table = arrow_table([_line(result) for result in results])
     mode = {"on_select": "rerun", "selection_mode": "single-row"}
-    choice = draw_rows(table, key=key, column_config=_COLUMNS, **mode)
+    choice = draw_rows([_line(result) for result in results], key=key, column_config=_COLUMNS, **mode)
     return [results[row] for row in choice.selection.rows if row < len(results)]
 
 

@@ -16,8 +16,8 @@ from kernels.train.variants import VARIANTS
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
-from pages.kit.tables import arrow_table, draw_rows, markdown_table
-from pages.kit.view import draw_chart, draw_clickable, draw_notice, here, page_ink, room, stage
+from pages.kit.tables import draw_rows, markdown_table
+from pages.kit.view import Clicks, draw_chart, draw_notice, here, page_ink, room, stage
 from pages.kit.widgets import Place
 from pages.loss import gaps
 from pages.loss.charts.curves import OPEN, Label, Line, curves_chart, layers_chart
@@ -175,10 +175,8 @@ def draw_lines(
         if one.steps
     )
     alt = f"Loss above the mean of bf16 over the steps. bf16's seeds end within ±{widest:.2f}%. {runs}"
-    if on_open and any(one.opens for one in lines):
-        draw_clickable(spec, key=key, parameter=OPEN, on_click=on_open, alt=alt, place=place)
-    else:
-        draw_chart(spec, key=key, place=place, alt=alt)
+    clicks = Clicks(OPEN, on_open) if on_open and any(one.opens for one in lines) else None
+    draw_chart(spec, key=key, place=place, alt=alt, clicks=clicks)
 
 
 def loss_rule(loss: str) -> str:
@@ -386,4 +384,4 @@ def draw_statistics(statistics: Statistics, key: str | None = None) -> None:
         for index, layer in enumerate(statistics.layers)
         for one in statistics.copies
     ]
-    draw_rows(arrow_table(rows), key=key)
+    draw_rows(rows, key=key)

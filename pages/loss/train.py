@@ -76,9 +76,7 @@ def show(controls: Controls) -> None:
         if speeds := speeds_of(size):
             st.subheader("What a step costs")
             st.markdown(speed_table(speeds))
-            origins = origins_words(
-                row_origin(one, recorded_on(one.gpu), one.machine.versions) for one in speeds
-            )
+            origins = origins_words(row_origin(one, recorded_on(one.gpu)) for one in speeds)
             st.caption(f"{STEP_RULE} {plain(origins)}.")
         if recipe is not None:
             draw_source(recipe)

@@ -13,13 +13,13 @@ from PIL import Image
 from fp8core.inputs import InputKind
 from fp8core.tiles import WHOLE
 from pages.kit.chart_slider import chart_with_slider, with_slider
-from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import stored_tile
 from pages.kit.controls import Controls
 from pages.kit.stage.hand import Hand
-from pages.kit.view import draw_chart, draw_notice, here, room, stage, theme
+from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, stage
 from pages.outliers import codes
 from pages.outliers.charts.map import APART, HAND, Stops, map_chart
 from pages.outliers.controls import DATA, EVERY, FACTOR, FACTORS, NUMBERS
@@ -52,10 +52,14 @@ def show(controls: Controls) -> None:
             FACTOR,
             name="outliers_map",
             # A hand changes the data alone, so the browser keeps the picture.
-            inputs=(replace(subject, source=replace(subject.source, factor=1.0, every=1)), theme(), height),
+            inputs=(
+                replace(subject, source=replace(subject.source, factor=1.0, every=1)),
+                page_ink(),
+                height,
+            ),
             at=controls.value(FACTOR),
             spec_at=lambda start: with_slider(
-                picture(subject, maps, height, theme(), run, has_hand=True), HAND, start
+                picture(subject, maps, height, page_ink(), run, has_hand=True), HAND, start
             ),
             alt_at=lambda _: (
                 f"Error maps of {', '.join(titles.values())} below the largest number of each channel."
@@ -72,7 +76,7 @@ def show(controls: Controls) -> None:
             hand.mount("hand_outliers_every", at=every, on_change=pull)
     else:
         draw_chart(
-            picture(subject, maps, height, theme(), run),
+            picture(subject, maps, height, page_ink(), run),
             key="outliers_map",
             place=place,
             alt="; ".join(f"{titles[key]}: {percent(part.zeros)} become 0" for key, part in maps.items()),
@@ -102,7 +106,7 @@ def picture(
     subject: Subject,
     maps: Mapping[str, ErrorMap],
     height: int,
-    theme: str,
+    ink: Ink,
     run: tuple[str, Codes] | None = None,
     *,
     has_hand: bool = False,
@@ -118,8 +122,7 @@ def picture(
     )
     return map_chart(
         [
-            _row(subject, key, part, INKS[theme])
-            | (_outline(part, run[1]) if part and run and run[0] == key else {})
+            _row(subject, key, part, ink) | (_outline(part, run[1]) if part and run and run[0] == key else {})
             for key in subject.keys
             for part in [maps.get(key)]
         ],
@@ -128,7 +131,7 @@ def picture(
         first.outliers.tolist(),
         *(FIGURES if first.has_outliers else FIGURES_OF_ALL),
         height,
-        INKS[theme],
+        ink,
         stops if has_hand else None,
     )
 

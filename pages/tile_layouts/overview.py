@@ -7,7 +7,7 @@ from fp8core.recipes import Recipe
 from fp8core.tiles import WHOLE
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import INPUT, SEED, by_family
-from pages.kit.view import draw_clickable, draw_notice, here, page_ink, room
+from pages.kit.view import Clicks, draw_chart, draw_notice, here, page_ink, room
 from pages.tile_layouts.charts.overview import OPEN, overview
 from pages.tile_layouts.charts.scene import overview_scenes
 from pages.tile_layouts.facts import EACH, FAMILY
@@ -23,11 +23,12 @@ def show(controls: Controls, layer: LayerShape) -> None:
     recipes = shown_recipes(controls.draw(FAMILY, view.control))
     draw_notice(notice(recipes))
     scenes = overview_scenes(recipes, controls.value(INPUT), controls.value(SEED), layer)
-    draw_clickable(
+    draw_chart(
         overview(scenes, page_ink(), room()),
         key="tile_overview",
-        parameter=OPEN,
-        on_click=lambda cell: controls.preset(recipe=cell["recipe"], matmul=cell["matmul"], show="picture"),
+        clicks=Clicks(
+            OPEN, lambda cell: controls.preset(recipe=cell["recipe"], matmul=cell["matmul"], show="picture")
+        ),
         alt=f"Small pictures of {len(MATMULS)} matmuls for each of {', '.join(r.title for r in recipes)}: "
         "tiles colored by scale.",
     )
