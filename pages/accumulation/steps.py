@@ -10,15 +10,7 @@ from fp8core.tiles import WHOLE
 from pages.accumulation.charts.steps import LARGEST_START, PULL, PULL_RAIL, StepScene, highest, steps_chart
 from pages.accumulation.charts.steps import STEP as SLIDER
 from pages.accumulation.data import cut_short, traced
-from pages.accumulation.facts import (
-    OPERANDS,
-    START,
-    STEP,
-    TRACE_K,
-    UNIT,
-    draw_numbers,
-    start_of,
-)
+from pages.accumulation.facts import OPERANDS, START, STEP, TRACE_K, UNIT, draw_numbers, start_of
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls

@@ -7,15 +7,7 @@ from fp8core.linear import MATMULS, LayerShape, Matmul
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER, INTERPRETER, Unsupported, missing_package
 from kernels.gemm.plan import plan_gemm
-from kernels.measure.jobs import (
-    CUBE,
-    LAYER,
-    MNK,
-    STANDARD,
-    Allowance,
-    GemmJob,
-    shape_text,
-)
+from kernels.measure.jobs import CUBE, LAYER, MNK, STANDARD, Allowance, GemmJob, shape_text
 
 
 @dataclass(frozen=True)
