@@ -117,7 +117,7 @@ def _curves(ink: Ink, field: str) -> alt.LayerChart:
     )
     layers = [
         *_aside(looks, shape, pick, ink),
-        base.mark_line(strokeWidth=2.5, aria=False).encode(
+        base.mark_line(strokeWidth=2.5).encode(
             strokeDash=alt.StrokeDash("evidence:N", legend=None, scale=dashes)
         ),
         base.mark_point(size=60, filled=True).encode(shape=shape, tooltip=tooltip),
@@ -134,7 +134,7 @@ def _aside(looks: dict[str, Any], shape: alt.Shape, pick: alt.Parameter, ink: In
     def after(pixels: int) -> Any:
         return alt.value(alt.ExprRef(f"{_RIGHT} + {pixels}"))
 
-    paper = alt.Chart(alt.Data(values=[{}])).mark_rect(color=ink.page, aria=False)
+    paper = alt.Chart(alt.Data(values=[{}])).mark_rect(color=ink.page)
     names = alt.Chart(alt.NamedData(NAMES)).transform_calculate(words=f"{_WIDE} ? datum.unit : datum.narrow")
     y = alt.value(alt.ExprRef(f"height * ({_WIDE} ? datum.place : datum.narrow_place)"))
     words = names.mark_text(
@@ -242,7 +242,7 @@ def _prices(ink: Ink) -> alt.LayerChart:
         ("additions:Q", "additions in 1000 FLOP", ".3~g"),
     )
     names = base.transform_filter("datum.is_last").mark_text(
-        align="right", dx=-14, dy=-14, fontSize=15, fontWeight="bold", color=ink.text, aria=False
+        align="right", dx=-14, dy=-14, fontSize=15, fontWeight="bold", color=ink.text
     )
     layers = [*curves(base, series, tooltip, size=110), names.encode(text="numbers:N")]
     return dressed(alt.layer(*layers, height=number("height", 500)), ink)

@@ -293,7 +293,7 @@ FIGURES = (
 # Marks of bits with their colors, words, and pixels from the left.
 KEYS = (("■", "dot", "a bit that is 1", 0), ("□", "lost", "cut off", 118))
 _NARROW = f"containerSize()[0] < {NARROW}"
-_BOLD = {"align": "left", "fontWeight": "bold", "aria": False}
+_BOLD = {"align": "left", "fontWeight": "bold"}
 _PLACES = ("zero_y", "tall", "foot", "half", "strip_head", "k_line", "c_x")
 # What a step does, while `fall` runs from 0 to 1: its products come down, then the cut takes its bits.
 FALL, DROP, CUT_AT = "fall", 70, 0.4
@@ -360,10 +360,8 @@ def _at(x: float, y: float) -> dict[str, Any]:
 
 def _grid(ink: Ink) -> alt.LayerChart:
     base = alt.Chart().transform_calculate(left=str(LEFT), right=str(RIGHT))
-    lines = base.mark_rule(color=ink.hair, strokeWidth=1, aria=False).encode(
-        x=_x("left"), x2="right:Q", y=_y("y")
-    )
-    names = base.mark_text(align="right", dx=-6, fontSize=12, color=ink.soft, aria=False).encode(
+    lines = base.mark_rule(color=ink.hair, strokeWidth=1).encode(x=_x("left"), x2="right:Q", y=_y("y"))
+    names = base.mark_text(align="right", dx=-6, fontSize=12, color=ink.soft).encode(
         x=_x("left"), y=_y("middle"), text="name:N"
     )
     return alt.layer(lines, names, data=alt.NamedData(GRID))
@@ -382,20 +380,20 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, ...]:
         )
     )
     above = now.transform_filter("datum.y0 < datum.y1").mark_rect(
-        fill=ink.page, stroke=ink.line, strokeWidth=1, cornerRadius=3, aria=False
+        fill=ink.page, stroke=ink.line, strokeWidth=1, cornerRadius=3
     )
     lost = now.transform_filter("is_cut && datum.cut < datum.low").mark_rect(
-        fill=ink.lost_area, cornerRadius=3, aria=False
+        fill=ink.lost_area, cornerRadius=3
     )
     bars = alt.layer(
         above.encode(x=_x("x0"), x2="x1:Q", y=_y("y0"), y2="y1:Q"),
         lost.encode(x=_x("x0"), x2="x1:Q", y=_y("cut"), y2="low:Q"),
         data=alt.NamedData(TERMS),
     )
-    bold = {"fontSize": 13, "fontWeight": "bold", "baseline": "bottom", "aria": False}
+    bold = {"fontSize": 13, "fontWeight": "bold", "baseline": "bottom"}
     zeros = now.transform_filter(f"datum.gone && {FALL} == 1").mark_text(color=ink.lost, **bold)
     sign = now.mark_text(dy=-1, color=ink.text, **bold)
-    label = now.mark_text(fontSize=12, baseline="top", color=ink.soft, aria=False)
+    label = now.mark_text(fontSize=12, baseline="top", color=ink.soft)
     cover = now.mark_rect(opacity=0, color=ink.text)
     tooltip = tips(
         ("term:N", "term"),
@@ -438,11 +436,11 @@ def _ones(ink: Ink) -> alt.LayerChart:
             fall_low="datum.one_low + gone * (foot - datum.one_low)",
         )
         .properties(name="falling")
-        .mark_rect(fill=ink.lost, opacity=alt.ExprRef("1 - gone"), cornerRadius=1, aria=False)
+        .mark_rect(fill=ink.lost, opacity=alt.ExprRef("1 - gone"), cornerRadius=1)
         .encode(**across, y=_y("fall_top"), y2="fall_low:Q")
     )
     return alt.layer(
-        bits.mark_rect(aria=False, strokeWidth=1.2, cornerRadius=1).encode(
+        bits.mark_rect(strokeWidth=1.2, cornerRadius=1).encode(
             **across,
             y=_y("one_top"),
             y2="one_low:Q",
@@ -459,11 +457,9 @@ def _sums(ink: Ink) -> alt.LayerChart:
     across = {"x": _x("left"), "x2": "right:Q"}
     name = {"fontSize": 13, "color": ink.scale, **_BOLD}
     layers = [
-        now.mark_rect(color=ink.win, aria=False).encode(**across, y=_y("unit"), y2="edge:Q"),
-        now.mark_rule(color=ink.scale, strokeWidth=1.5, strokeDash=[2, 3], aria=False).encode(
-            **across, y=_y("edge")
-        ),
-        now.mark_rule(color=ink.scale, strokeWidth=2.5, aria=False).encode(**across, y=_y("unit")),
+        now.mark_rect(color=ink.win).encode(**across, y=_y("unit"), y2="edge:Q"),
+        now.mark_rule(color=ink.scale, strokeWidth=1.5, strokeDash=[2, 3]).encode(**across, y=_y("edge")),
+        now.mark_rule(color=ink.scale, strokeWidth=2.5).encode(**across, y=_y("unit")),
         now.mark_text(dx=4, **name).encode(x=_x("right"), y=_y("edge"), text="edge_name:N"),
         # Beside the handle of c.
         now.mark_text(dx=16, **name).encode(x=_x("right"), y=_y("unit"), text="unit_name:N"),
@@ -481,7 +477,7 @@ def _sums(ink: Ink) -> alt.LayerChart:
     for place, (field, wide, narrow) in enumerate(FIGURES):
         x, color = place * WIDE / len(FIGURES), ink.lost if field == "off" else ink.text
         words = alt.value(alt.ExprRef(f"{_NARROW} ? '{narrow}' : '{wide}'"))
-        under = now.mark_text(align="left", fontSize=12, color=ink.soft, aria=False)
+        under = now.mark_text(align="left", fontSize=12, color=ink.soft)
         figure = now.mark_text(fontSize=size, color=color, **_BOLD)
         layers += [under.encode(**_at(x, 40), text=words), figure.encode(**_at(x, 60), text=f"{field}:N")]
     for mark, color, words, dx in KEYS:
@@ -503,23 +499,21 @@ def _strip(ink: Ink) -> alt.LayerChart:
         once.mark_text(fontSize=13, color=ink.text, **_BOLD).encode(
             x=_at(0, 0)["x"], y=_y("head"), text=alt.value("What the result so far has lost")
         ),
-        once.mark_rule(color=ink.soft, strokeWidth=1, aria=False).encode(
-            x=_x("left"), x2="right:Q", y=_y("zero")
-        ),
-        once.mark_text(align="right", dx=-6, fontSize=12, color=ink.soft, aria=False).encode(
+        once.mark_rule(color=ink.soft, strokeWidth=1).encode(x=_x("left"), x2="right:Q", y=_y("zero")),
+        once.mark_text(align="right", dx=-6, fontSize=12, color=ink.soft).encode(
             x=_x("left"), y=_y("zero"), text=alt.value("0")
         ),
         base.transform_filter(f"datum.x > {RIGHT - 1} && datum.y != datum.zero && datum.share")
         .transform_calculate(words=f"datum.share + ({_NARROW} ? '' : ' too ' + datum.side)")
         .mark_text(dx=14, fontSize=13, color=ink.lost, **_BOLD)
         .encode(**place, text="words:N"),
-        base.mark_area(color=ink.lost_area, aria=False).encode(**place, y2="zero:Q"),
-        base.mark_line(color=ink.text, strokeWidth=2.5, aria=False).encode(**place),
+        base.mark_area(color=ink.lost_area).encode(**place, y2="zero:Q"),
+        base.mark_line(color=ink.text, strokeWidth=2.5).encode(**place),
         base.transform_filter("datum.step > 0")
         .mark_circle(color=ink.text, size=40, opacity=1)
         .encode(**place, tooltip=tooltip),
         base.transform_filter(NOW)
-        .mark_point(color=ink.text, size=160, strokeWidth=2.5, filled=False, opacity=1, aria=False)
+        .mark_point(color=ink.text, size=160, strokeWidth=2.5, filled=False, opacity=1)
         .encode(**place),
         data=alt.NamedData(STRIP_ROWS),
     )
@@ -528,8 +522,8 @@ def _strip(ink: Ink) -> alt.LayerChart:
 def _k_line(ink: Ink) -> alt.LayerChart:
     base = alt.Chart().transform_calculate(k="k_line", left=str(LEFT), right=str(RIGHT), under="k_line + 20")
     once, now = base.transform_filter("datum.step == 0"), base.transform_filter(NOW)
-    line = {"color": ink.k, "aria": False}
-    figure = once.mark_text(fontSize=13, color=ink.soft, aria=False)
+    line = {"color": ink.k}
+    figure = once.mark_text(fontSize=13, color=ink.soft)
     # The button stands there on a narrow page.
     zero = alt.value(alt.ExprRef(f"{_NARROW} ? '' : '0'"))
     return alt.layer(

@@ -123,7 +123,7 @@ def _any_shape(ink: Ink, is_aside: bool) -> alt.LayerChart:
         titles=RANDOM_TITLES,
     )
     points = _points(_intensity_axis(), y, ink, words, size=50, is_aside=is_aside)
-    equal = alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.text, strokeWidth=1.5, aria=False)
+    equal = alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.text, strokeWidth=1.5)
     chart = alt.layer(equal.encode(y=alt.datum(1.0)), points)
     return dressed(chart.properties(height=number("height", 500)), ink)
 
@@ -238,7 +238,7 @@ def _lines(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
     dashes = alt.Scale(domain=[True, False], range=[[1, 0], [6, 4]])
     rules = (
         alt.Chart(alt.NamedData("roofs"))
-        .mark_rule(aria=False)
+        .mark_rule()
         .encode(
             x=x,
             y=y,
@@ -259,9 +259,7 @@ def _lines(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
     ]
     names = (
         alt.Chart(alt.NamedData("names"))
-        .mark_text(
-            align="right", baseline="top", lineBreak="\n", lineHeight=_LINE, color=ink.soft, aria=False
-        )
+        .mark_text(align="right", baseline="top", lineBreak="\n", lineHeight=_LINE, color=ink.soft)
         .encode(
             x=alt.value(alt.ExprRef(f"width - {_CORNER}")),
             y=alt.value(alt.ExprRef(f"height - {_CORNER + _NAMES * _LINE}")),

@@ -163,16 +163,14 @@ def _beside_torch(ink: Ink) -> alt.LayerChart:
     above["fontSize"] = alt.ExprRef(f"{_WIDE} ? 13 : 1")
     slower = one.mark_text(align="right", dx=-8, color=ink.soft, opacity=_IF_WIDE, **above)
     return alt.layer(
-        _data("borders").mark_rule(color=ink.hair, aria=False, opacity=_IF_WIDE).encode(y=_y()),
-        one.mark_rule(color=ink.text, strokeWidth=2, aria=False, opacity=_IF_WIDE).encode(x=x("at")),
+        _data("borders").mark_rule(color=ink.hair, opacity=_IF_WIDE).encode(y=_y()),
+        one.mark_rule(color=ink.text, strokeWidth=2, opacity=_IF_WIDE).encode(x=x("at")),
         # A narrow page has the names above the points: the line is beside the points only.
-        heads.mark_rule(color=ink.text, strokeWidth=2, aria=False, opacity=_IF_NARROW).encode(
+        heads.mark_rule(color=ink.text, strokeWidth=2, opacity=_IF_NARROW).encode(
             x=alt.datum(1, scale=scale, axis=ticks), y=_y("low"), y2="high"
         ),
-        heads.mark_rule(color=ink.line, strokeWidth=3, aria=False).encode(
-            x=x("mean"), y=_y("low"), y2="high"
-        ),
-        points.mark_rule(strokeWidth=2, aria=False).encode(x=x("low"), x2="high", y=_y(), color=COLOR),
+        heads.mark_rule(color=ink.line, strokeWidth=3).encode(x=x("mean"), y=_y("low"), y2="high"),
+        points.mark_rule(strokeWidth=2).encode(x=x("low"), x2="high", y=_y(), color=COLOR),
         points.mark_point(filled=True, opacity=1, strokeWidth=number("edge", 1.0)).encode(
             x=x("ratio"), y=_y(), **_MARKS, stroke=outline, size=size, tooltip=tooltip(ratio)
         ),
@@ -201,7 +199,7 @@ def _beside_bf16(ink: Ink) -> alt.LayerChart:
     ratio = alt.Tooltip("ratio:Q", title="times as fast as bf16", format=".3f")
     small = _data("bf16").mark_point(filled=True, opacity=alt.ExprRef(f"{_WIDE} ? 0.45 : 0"), size=24)
     return alt.layer(
-        _one().mark_rule(color=ink.line, strokeWidth=2, aria=False, opacity=_IF_WIDE).encode(x=x("at")),
+        _one().mark_rule(color=ink.line, strokeWidth=2, opacity=_IF_WIDE).encode(x=x("at")),
         small.encode(x=x("ratio"), y=_y(), color=COLOR, tooltip=tooltip(ratio)),
         _data("heads")
         .mark_point(filled=True, opacity=_IF_WIDE, size=110)
@@ -291,7 +289,7 @@ def _costs(ink: Ink) -> alt.LayerChart:
     ends = _data("ends")
     bars = (
         _data("bars")
-        .mark_bar(size=number("bar", 24.0), aria=False, stroke=ink.page, strokeWidth=1, cornerRadius=2)
+        .mark_bar(size=number("bar", 24.0), stroke=ink.page, strokeWidth=1, cornerRadius=2)
         .encode(
             y=y,
             x=alt.X("start:Q", title=_TIME, scale=times, axis=axis),
@@ -310,7 +308,7 @@ def _costs(ink: Ink) -> alt.LayerChart:
         ).encode(y=y, x=alt.X("whole:Q", scale=times), text=field)
         for field, dx, color in (("matmul:N", 8, ink.text), ("quantize:N", 42, ink.scale))
     ]
-    rule = _one().mark_rule(color=ink.line, strokeWidth=1.5, aria=False)
+    rule = _one().mark_rule(color=ink.line, strokeWidth=1.5)
     legend = _one().mark_text(align="right", baseline="top", fontSize=13, color=ink.scale, fontWeight="bold")
     chart = alt.layer(
         rule.encode(x=alt.datum(1.0, scale=times)),

@@ -78,7 +78,7 @@ def _panel(
     series = _series(names, ink)
     base = alt.Chart(alt.NamedData(POINTS)).encode(x=_extents(is_last))
     lines, dots = curves(base.encode(y=y), series, _tooltip(), width=2, size=60)
-    ends = base.mark_rule(strokeWidth=4, opacity=0.5, aria=False).encode(
+    ends = base.mark_rule(strokeWidth=4, opacity=0.5).encode(
         y=alt.Y(f"{name}_low:Q", scale=scale), y2=f"{name}_high:Q", color=series.color()
     )
     return alt.layer(lines, ends, dots, height=height, width="container", title=panel_title(title, ink))

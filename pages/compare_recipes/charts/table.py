@@ -190,7 +190,7 @@ def _table(height: float, ink: Ink) -> alt.LayerChart:
     )
     shapes = (
         marks.on_telephone(alt.Chart(alt.NamedData(SHAPES)), "x", "y")
-        .mark_point(filled=True, opacity=1, size=150, aria=False)
+        .mark_point(filled=True, opacity=1, size=150)
         .encode(
             x="x:Q",
             y="y:Q",
@@ -217,11 +217,11 @@ def _gold(ink: Ink) -> tuple[alt.Chart, ...]:
     )
     tile = {"x": "start:Q", "x2": "stop:Q", "y": "y0:Q", "y2": "y1:Q"}
     outlines = (
-        here.mark_rect(fill=None, stroke=color, strokeWidth=wide, aria=False).encode(**tile)
+        here.mark_rect(fill=None, stroke=color, strokeWidth=wide).encode(**tile)
         for color, wide in ((ink.page, 5), (ink.text, 2))
     )
     number = here.properties(name=GOLD).mark_point(
-        filled=True, size=70, opacity=1, color=ink.gold, stroke=ink.text, aria=False
+        filled=True, size=70, opacity=1, color=ink.gold, stroke=ink.text
     )
     stops = marks.on_telephone(alt.Chart(alt.NamedData(STOPS)), "x", "y")
     places = alt.X("x:Q"), alt.Y("y:Q")

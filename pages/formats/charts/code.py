@@ -105,14 +105,14 @@ def _bits(ink: Ink) -> alt.LayerChart:
     cells, fields = (base.transform_filter(f"datum.kind == '{kind}'") for kind in ("bit", "field"))
     sides = {"x": alt.X("x0:Q", scale=across, axis=None), "x2": "x1:Q"}
     middle = {"x": alt.X("xm:Q", scale=across, axis=None)}
-    words = {"baseline": "middle", "aria": False}
+    words = {"baseline": "middle"}
     is_on = alt.when("datum.on == 1")
     digit, value = (alt.ExprRef(f"min({most}, containerSize()[0] / 16)") for most in (30, 20))
 
     def down(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", scale=None, axis=None)
 
-    squares = cells.mark_rect(cornerRadius=6, strokeWidth=2, aria=False).encode(
+    squares = cells.mark_rect(cornerRadius=6, strokeWidth=2).encode(
         **sides,
         y=down("y0"),
         y2="y1:Q",
@@ -134,7 +134,7 @@ def _bits(ink: Ink) -> alt.LayerChart:
             squares,
             digits,
             handles.add_params(_clicks(FLIP, "bit")),
-            fields.mark_rule(strokeWidth=2.5, aria=False).encode(**sides, y=down("under"), color=color),
+            fields.mark_rule(strokeWidth=2.5).encode(**sides, y=down("under"), color=color),
             fields.mark_text(size=14, **words).encode(
                 **middle, y=down("name"), text="text:N", color=alt.value(ink.soft)
             ),
@@ -263,18 +263,16 @@ def line(ink: Ink) -> alt.LayerChart:
 
     values, ends, typed = only("value"), only("end"), only("number")
     is_on = alt.when("datum.on == 1")
-    text = {"baseline": "middle", "align": "center", "aria": False}
+    text = {"baseline": "middle", "align": "center"}
     bold = {"fontWeight": "bold", "color": ink.text, **text}
     color = is_on.then(alt.value(ink.text)).otherwise(alt.value(ink.soft))
-    stretch = only("interval").mark_rule(y=AXIS, strokeWidth=24, strokeCap="round", color=ink.win, aria=False)
-    axis = alt.Chart(alt.Data(values=[{}])).mark_rule(y=AXIS, color=ink.line, strokeWidth=1.75, aria=False)
+    stretch = only("interval").mark_rule(y=AXIS, strokeWidth=24, strokeCap="round", color=ink.win)
+    axis = alt.Chart(alt.Data(values=[{}])).mark_rule(y=AXIS, color=ink.line, strokeWidth=1.75)
     brackets = ends.mark_text(y=AXIS, size=26, fontWeight="bold", color=ink.scale, **text)
     triangle = typed.mark_point(
         y=AXIS - 14, shape="triangle-down", filled=True, size=80, color=ink.text, opacity=1
     )
-    way = typed.mark_rule(
-        y=HAND + 12, y2=AXIS - 18, color=ink.gold, strokeWidth=2, strokeDash=[2, 4], aria=False
-    )
+    way = typed.mark_rule(y=HAND + 12, y2=AXIS - 18, color=ink.gold, strokeWidth=2, strokeDash=[2, 4])
     clicks = values.mark_rule(y=AXIS - 22, y2=AXIS + 58, opacity=0, strokeWidth=44, cursor="pointer").encode(
         tooltip=alt.Tooltip("text:N", title="take")
     )
@@ -284,7 +282,7 @@ def line(ink: Ink) -> alt.LayerChart:
             axis.encode(x=alt.value(0), x2=alt.value(alt.ExprRef("width"))),
             only("arrow").mark_text(y=AXIS, size=15, color=ink.scale, **text).encode(text="text:N"),
             brackets.encode(text="words:N", tooltip=alt.Tooltip("text:N", title="the interval ends at")),
-            values.mark_rule(y=AXIS - 14, y2=AXIS + 14, aria=False).encode(
+            values.mark_rule(y=AXIS - 14, y2=AXIS + 14).encode(
                 strokeWidth=is_on.then(alt.value(4)).otherwise(alt.value(1.8)),
                 color=is_on.then(alt.value(ink.text)).otherwise(alt.value(ink.dot)),
             ),
@@ -361,10 +359,10 @@ def _strip(ink: Ink) -> alt.LayerChart:
     thick = alt.ExprRef(f"width < {NARROW} ? 1.8 : 3")
     clicks = ticks.mark_rule(opacity=0).encode(x=at, tooltip=alt.Tooltip("text:N", title="take"), **between)
     return alt.layer(
-        less.mark_rect(color=ink.sub, aria=False).encode(**span, **between),
-        ticks.mark_rule(color=ink.dot, strokeWidth=1.3, aria=False).encode(x=at, **between),
+        less.mark_rect(color=ink.sub).encode(**span, **between),
+        ticks.mark_rule(color=ink.dot, strokeWidth=1.3).encode(x=at, **between),
         ticks.transform_filter(text_hole("is_above", "false"))
-        .mark_rule(color=ink.text, strokeWidth=thick, aria=False)
+        .mark_rule(color=ink.text, strokeWidth=thick)
         .encode(x=at, y=alt.value(TOP - 5), y2=alt.value(BOTTOM + 5)),
         bits.encode(x=alt.X("x0:Q", scale=scale), y=alt.value(TOP - 7)),
         title.encode(x=alt.value(alt.ExprRef("width")), y=alt.value(TOP - 7)),
@@ -448,15 +446,13 @@ def _table(ink: Ink) -> alt.LayerChart:
     is_special = alt.when("!isValid(datum.log2)")
     fill = alt.Fill("log2:Q", scale=alt.Scale(range=list(ink.ramp)), legend=None)
     color = is_special.then(alt.value(ink.text)).when("datum.low").then(alt.value(ink.text))
-    words = values.mark_text(size=12, aria=False, opacity=alt.ExprRef(text_hole("has_words", "1")))
+    words = values.mark_text(size=12, opacity=alt.ExprRef(text_hole("has_words", "1")))
     current = alt.Chart(alt.NamedData(CURRENT)).encode(x=across, y=down)
     return (
         alt.layer(
-            values.mark_rect(invalid=None, aria=False).encode(
-                fill=is_special.then(alt.value(ink.panel)).otherwise(fill)
-            ),
+            values.mark_rect(invalid=None).encode(fill=is_special.then(alt.value(ink.panel)).otherwise(fill)),
             words.encode(text="text:N", color=color.otherwise(alt.value(ink.page))),
-            current.mark_rect(fill=None, stroke=ink.text, strokeWidth=3.5, aria=False),
+            current.mark_rect(fill=None, stroke=ink.text, strokeWidth=3.5),
             values.mark_rect(opacity=0, cursor="pointer")
             .encode(tooltip=tips(("what:N", "value"), ("bits:N", "code")))
             .add_params(_clicks(PICK, "code")),

@@ -97,7 +97,7 @@ def _counts(ink: Ink) -> alt.LayerChart:
     names = alt.Chart(alt.NamedData(NAMES))
     return (
         alt.layer(
-            names.mark_rule(color=ink.line, aria=False).encode(y=alt.Y("floor:Q", **y)),
+            names.mark_rule(color=ink.line).encode(y=alt.Y("floor:Q", **y)),
             bars.mark_rect(stroke=ink.page, strokeWidth=0.8).encode(
                 x2="x1:Q",
                 y=alt.Y("y0:Q", **y),
@@ -109,7 +109,7 @@ def _counts(ink: Ink) -> alt.LayerChart:
             ),
             bars.transform_filter("datum.wide * containerSize()[0] > 8 * length('' + datum.count) + 4")
             .transform_calculate(middle="sqrt(datum.x0 * datum.x1)")
-            .mark_text(baseline="bottom", dy=-1, fontSize=12, color=ink.soft, aria=False)
+            .mark_text(baseline="bottom", dy=-1, fontSize=12, color=ink.soft)
             .encode(x=_powers("middle:Q"), y=alt.Y("y1:Q", **y), text="count:Q"),
             names.mark_text(
                 align="left", baseline="middle", fontSize=14, fontWeight="bold", color=ink.text
@@ -212,7 +212,7 @@ def _splits(ink: Ink) -> alt.LayerChart:
     style = {"align": "left", "baseline": "top", "dx": -4, "dy": 10, "fontSize": 14, "fontWeight": "bold"}
     names = alt.Chart(alt.NamedData(NAMES)).encode(x=x, y=y, text="kind:N")
     titles = [
-        names.mark_text(**style, aria=False, stroke=ink.page, strokeWidth=5),
-        names.mark_text(**style, aria=False).encode(color=series.color()),
+        names.mark_text(**style, stroke=ink.page, strokeWidth=5),
+        names.mark_text(**style).encode(color=series.color()),
     ]
     return dressed(alt.layer(*curves(base, series, tooltip, width=2), *titles, height=330), ink)

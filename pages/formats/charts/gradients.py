@@ -84,19 +84,19 @@ def _chart(largest: int, ink: Ink) -> alt.LayerChart:
     y = {"scale": alt.Scale(domain=[0, number("lines", 4)], reverse=True, nice=False), "axis": None}
     windows = alt.Chart(alt.NamedData(WINDOWS)).encode(y=alt.Y("y:Q", **y), y2="y2:Q")
     bands = [
-        windows.mark_rect(color=color, aria=False).encode(x=alt.X(f"{low}:Q", scale=across), x2=f"{high}:Q")
+        windows.mark_rect(color=color).encode(x=alt.X(f"{low}:Q", scale=across), x2=f"{high}:Q")
         for low, high, color in (("zero", "normal", ink.sub), ("normal", "top", ink.win))
     ]
     edges = [
         windows.transform_filter(f"datum.{there}")
-        .mark_rule(color=ink.scale, aria=False, **style)
+        .mark_rule(color=ink.scale, **style)
         .encode(x=alt.X(f"{at}:Q", scale=across))
         for there, at, style in (
             ("begins", "zero", {"strokeWidth": 1.5, "strokeDash": [2, 3]}),
             ("ends", "top", {"strokeWidth": 2.5}),
         )
     ]
-    floor = alt.Chart(alt.NamedData(FLOORS)).mark_rule(color=ink.line, aria=False).encode(y=alt.Y("y:Q", **y))
+    floor = alt.Chart(alt.NamedData(FLOORS)).mark_rule(color=ink.line).encode(y=alt.Y("y:Q", **y))
     words = (
         alt.Chart(alt.NamedData(SHARES))
         .transform_filter("datum.k == k")

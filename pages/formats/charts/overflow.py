@@ -71,9 +71,9 @@ def _ends(ink: Ink) -> alt.LayerChart:
     shape = alt.Scale(domain=list(shapes), range=list(shapes.values()))
     learns = alt.when(alt.datum.fate == LEARNS)
     bands = alt.Chart(alt.NamedData(BANDS))
-    band = bands.transform_filter(alt.datum.fate == LEARNS).mark_rect(color=ink.win, aria=False)
+    band = bands.transform_filter(alt.datum.fate == LEARNS).mark_rect(color=ink.win)
     color = learns.then(alt.value(ink.scale)).otherwise(alt.value(ink.lost))
-    bold = {"baseline": "top", "fontSize": 15, "fontWeight": "bold", "lineBreak": "\n", "aria": False}
+    bold = {"baseline": "top", "fontSize": 15, "fontWeight": "bold", "lineBreak": "\n"}
     words = [
         side.encode(x=alt.X("at:Q"), y=alt.value(8), text="fate:N", color=color)
         for side in beside(bands, "datum.is_last", dx=8, **bold)
@@ -158,9 +158,9 @@ def _table(ink: Ink) -> alt.LayerChart:
         color=alt.Color("fate:N", scale=fates, legend=None),
         tooltip=tips(("line:N", "format and policy"), ("came:N", "number"), ("text:N", "becomes")),
     )
-    came = base.mark_text(dy=-7, size=12, color=ink.soft, aria=False).encode(text="came:N")
+    came = base.mark_text(dy=-7, size=12, color=ink.soft).encode(text="came:N")
     became = base.mark_text(
-        dy=alt.ExprRef("datum.came === '' ? 0 : 7"), size=12, fontWeight="bold", color=ink.text, aria=False
+        dy=alt.ExprRef("datum.came === '' ? 0 : 7"), size=12, fontWeight="bold", color=ink.text
     ).encode(text="text:N")
     return (
         alt.layer(cells, came, became, height=number_hole("height", _AXIS_HEIGHT))

@@ -50,7 +50,7 @@ def curves(
     colored = data.encode(color=series.color())
     points = colored.mark_point(size=size, filled=True, opacity=1).encode(tooltip=list(tooltip))
     return [
-        line(colored, series, width=width, aria=False),
+        line(colored, series, width=width),
         points.encode(shape=series.shape()) if series.shapes else points,
     ]
 
@@ -68,7 +68,7 @@ def pointer(
         name=name, on="pointermove", nearest=True, clear="pointerout", encodings=["x"], empty=False
     )
     return (
-        data.mark_rule(color=ink.text, aria=False)
+        data.mark_rule(color=ink.text)
         .encode(
             x=x,
             opacity=alt.when(near).then(alt.value(0.7)).otherwise(alt.value(0)),

@@ -87,7 +87,7 @@ def dots(
     )
     if low is None or high is None:
         return [point]
-    rule = data.mark_rule(strokeWidth=width, aria=False).encode(x=_at(low, x), x2=high, y=y, color=COLOR)
+    rule = data.mark_rule(strokeWidth=width).encode(x=_at(low, x), x2=high, y=y, color=COLOR)
     return [rule, point]
 
 
@@ -98,7 +98,7 @@ def _at(field: str, x: alt.X) -> alt.X:
 
 
 def reference(at: float, x: alt.X, ink: Ink) -> alt.Chart:
-    rule = alt.Chart(alt.Data(values=[{"at": at}])).mark_rule(color=ink.text, strokeWidth=2, aria=False)
+    rule = alt.Chart(alt.Data(values=[{"at": at}])).mark_rule(color=ink.text, strokeWidth=2)
     return rule.encode(x=_at("at", x))
 
 

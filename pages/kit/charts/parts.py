@@ -117,5 +117,5 @@ def rail(base: alt.Chart, x: alt.X, y: alt.Y | alt.YDatum | alt.YValue, name: st
 
     The fields `at` and `words` of `base` are the position and its words for a screen reader.
     """
-    marks = base.properties(name=name).mark_point(opacity=0, size=1, aria=False)
+    marks = base.properties(name=name).mark_point(opacity=0, size=1)
     return marks.encode(x=x, y=y, detail=["at:Q", "words:N"])

@@ -107,7 +107,7 @@ def on_telephone(chart: alt.Chart, *fields: str) -> alt.Chart:
 def word_layer(**mark: object) -> alt.Chart:
     style = mark | {name: alt.ExprRef(f"datum.{name}") for name in WORD_STYLE}
     words = on_telephone(alt.Chart(alt.NamedData(WORDS)), "x", "y", "text")
-    return words.mark_text(baseline="middle", aria=False, **style).encode(
+    return words.mark_text(baseline="middle", **style).encode(
         x="x:Q", y="y:Q", text="text:N", color=alt.Color("color:N", scale=None, legend=None)
     )
 
@@ -116,7 +116,7 @@ def line_layer() -> alt.Chart:
     color = alt.Color("color:N", scale=None, legend=None)
     return (
         alt.Chart(alt.NamedData(LINES))
-        .mark_rule(strokeWidth=2, aria=False)
+        .mark_rule(strokeWidth=2)
         .encode(x="x0:Q", x2="x1:Q", y="y0:Q", y2="y1:Q", color=color)
     )
 

@@ -185,7 +185,7 @@ def _map(ink: Ink) -> list[alt.Chart]:
     pick = alt.selection_point(
         name=PICK, on="click", toggle="true", clear=False, empty=False, fields=["row", "column"]
     )
-    ring, mark = alt.Chart(alt.NamedData("chosen")), {"shape": "circle", "aria": False}
+    ring, mark = alt.Chart(alt.NamedData("chosen")), {"shape": "circle"}
     rings = alt.Chart(alt.NamedData("worst")).mark_point(
         shape="circle", size=90, color=ink.lost, strokeWidth=2, filled=False, cursor=_CURSOR
     )
@@ -224,8 +224,8 @@ _IF_LISTED = alt.ExprRef(f"{_WIDE} ? listed : 0")
 
 def _edges(ink: Ink) -> list[alt.Chart]:
     lines = alt.Chart(alt.Data(values=[{}]))
-    n = lines.mark_rule(color=ink.n, strokeWidth=2, aria=False)
-    m = lines.mark_rule(color=ink.m, strokeWidth=2, aria=False)
+    n = lines.mark_rule(color=ink.n, strokeWidth=2)
+    m = lines.mark_rule(color=ink.m, strokeWidth=2)
     return [
         n.encode(**_at(_LEFT, f"{_TOP - 6}"), x2=alt.value(alt.ExprRef(f"{_LEFT} + {_SIDE}"))),
         m.encode(**_at(f"{_LEFT} - 6", f"{_TOP}"), y2=alt.value(alt.ExprRef(f"{_TOP} + {_SIDE}"))),
@@ -282,14 +282,14 @@ def _sums(ink: Ink) -> list[alt.Chart]:
         ("exact:Q", "exact", ".4g"),
         ("rounded:Q", "of quantized numbers", ".4g"),
     )
-    line = base.transform_filter("datum.k === 0").mark_rule(color=ink.k, strokeWidth=1.75, aria=False)
+    line = base.transform_filter("datum.k === 0").mark_rule(color=ink.k, strokeWidth=1.75)
     arrow = base.transform_filter("datum.k === 0").mark_point(
-        shape="triangle-right", filled=True, size=80, color=ink.k, opacity=1, aria=False
+        shape="triangle-right", filled=True, size=80, color=ink.k, opacity=1
     )
     return [
-        base.mark_area(color=ink.lost_area, aria=False).encode(x=x, y=y("exact"), y2="rounded"),
-        base.mark_line(color=ink.mid, strokeWidth=2, aria=False).encode(x=x, y=y("exact")),
-        base.mark_line(color=ink.text, strokeWidth=2.5, aria=False).encode(x=x, y=y("rounded")),
+        base.mark_area(color=ink.lost_area).encode(x=x, y=y("exact"), y2="rounded"),
+        base.mark_line(color=ink.mid, strokeWidth=2).encode(x=x, y=y("exact")),
+        base.mark_line(color=ink.text, strokeWidth=2.5).encode(x=x, y=y("rounded")),
         base.mark_point(size=60, opacity=0).encode(x=x, y=y("rounded"), tooltip=tooltip),
         line.encode(**_at(_SUM_LEFT, f"{_SUM_LOW} + 4"), x2=alt.value(alt.ExprRef(right))),
         arrow.encode(**_at(right, f"{_SUM_LOW} + 4")),

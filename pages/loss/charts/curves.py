@@ -171,17 +171,15 @@ def _runs(is_relative: bool, is_open: bool, ink: Ink) -> alt.LayerChart:
         ("step:Q", "step"),
         ("percent:Q", "above bf16, %" if is_relative else "loss", "+.3f"),
     )
-    band = alt.Chart(alt.NamedData(BAND)).mark_area(color=ink.hair, clip=True, aria=False)
-    zero = alt.Chart(alt.Data(values=[{"percent": 0}])).mark_rule(
-        color=ink.line, strokeWidth=1, clip=True, aria=False
-    )
+    band = alt.Chart(alt.NamedData(BAND)).mark_area(color=ink.hair, clip=True)
+    zero = alt.Chart(alt.Data(values=[{"percent": 0}])).mark_rule(color=ink.line, strokeWidth=1, clip=True)
     lines = alt.Chart(alt.NamedData(POINTS)).encode(x=x, y=y("percent"), color=COLOR, detail="run:N")
     origin = alt.Scale(domain=[RECORDED, HERE], range=[[1, 0], [6, 3]])
     ends = alt.Chart(alt.NamedData(ENDS)).encode(x=x, y=y("drawn"), color=COLOR)
     chart = alt.layer(
         band.encode(x=x, y=y("low"), y2="high:Q"),
         zero.encode(y=y("percent"), x=alt.value(0), x2=alt.value(right)),
-        lines.mark_line(clip=True, aria=False).encode(
+        lines.mark_line(clip=True).encode(
             strokeDash=alt.StrokeDash("from:N", scale=origin, legend=None),
             strokeWidth=alt.StrokeWidth("wide:Q", scale=None),
             opacity=alt.Opacity("clear:Q", scale=None),

@@ -53,7 +53,7 @@ def _ends(ink: Ink) -> alt.LayerChart:
         return alt.X(f"{field}:Q", title="last loss above the mean of bf16, %", scale=scale, axis=axis)
 
     y = row_axis()
-    band = alt.Chart(alt.NamedData(BAND)).mark_rect(color=ink.hair, aria=False)
+    band = alt.Chart(alt.NamedData(BAND)).mark_rect(color=ink.hair)
     delta = alt.Chart(alt.NamedData(DELTA)).encode(x=x("percent"))
     points = dots(
         alt.Chart(alt.NamedData(POINTS)),
@@ -65,7 +65,7 @@ def _ends(ink: Ink) -> alt.LayerChart:
     return dressed(
         alt.layer(
             band.encode(x=x("low"), x2="high:Q"),
-            delta.mark_rule(color=ink.lost, strokeDash=[5, 4], strokeWidth=2, aria=False),
+            delta.mark_rule(color=ink.lost, strokeDash=[5, 4], strokeWidth=2),
             delta.mark_text(align="left", baseline="bottom", dx=6, dy=-2, fontSize=13, color=ink.lost).encode(
                 y=alt.value(0), text="words:N"
             ),
@@ -141,7 +141,7 @@ def _published(ink: Ink) -> alt.LayerChart:
     right = {"align": "right", "baseline": "middle", "fontSize": 13, "color": ink.soft}
     return dressed(
         alt.layer(
-            heads.mark_rule(color=ink.line, strokeWidth=1.5, aria=False).encode(x=x("zero")),
+            heads.mark_rule(color=ink.line, strokeWidth=1.5).encode(x=x("zero")),
             *(one.encode(opacity=faint) for one in ours),
             hollow.encode(
                 x=x("published"), y=y, tooltip=tooltip, strokeWidth=alt.value(2), opacity=alt.value(1)

@@ -80,8 +80,8 @@ def _draws(ink: Ink) -> alt.LayerChart:
         align="left", x=alt.ExprRef(f"width - {_LABEL - 12}"), fontSize=14, color=ink.text
     )
     layers = [
-        base.mark_line(strokeWidth=2.5, aria=False).encode(y=y),
-        base.mark_rule(strokeWidth=4, opacity=0.55, aria=False).encode(y=alt.Y("low:Q"), y2="high:Q"),
+        base.mark_line(strokeWidth=2.5).encode(y=y),
+        base.mark_rule(strokeWidth=4, opacity=0.55).encode(y=alt.Y("low:Q"), y2="high:Q"),
         base.mark_point(size=80, filled=True, opacity=1).encode(y=y, shape=shape, tooltip=tooltip),
         names.encode(y=alt.Y("height:Q"), text="who:N"),
     ]

@@ -287,12 +287,12 @@ def _apart(ink: Ink) -> list[alt.Chart]:
     )
     words = [
         now.transform_filter(which)
-        .mark_text(align=align, baseline="middle", dx=dx, fontSize=13, aria=False, **style)
+        .mark_text(align=align, baseline="middle", dx=dx, fontSize=13, **style)
         .encode(x=_x("at"), y=_y("y"), text="said:N")
         for which, align, dx in (("datum.at <= 64", "left", 20), ("datum.at > 64", "right", -20))
         for style in ({"stroke": ink.page, "strokeWidth": 6}, {"color": ink.soft})
     ]
-    ruler = now.mark_rule(color=ink.mid, strokeWidth=1.75, aria=False)
+    ruler = now.mark_rule(color=ink.mid, strokeWidth=1.75)
     return [ruler.encode(x=_x("start"), x2="at:Q", y=_y("y")), *words, rail(stops, _x("at"), _y("y"), APART)]
 
 

@@ -99,8 +99,8 @@ def _history(ink: Ink) -> list[alt.Chart]:
     here = alt.Chart(alt.NamedData(STEPS)).transform_filter(HERE)
     band = here.transform_calculate(x0="datum.first - 0.5", x1="datum.last + 0.5")
     return [
-        band.mark_rect(color=ink.soft, opacity=0.22, aria=False).encode(x=_along("x0:Q"), x2=alt.X2("x1:Q")),
-        here.mark_rule(color=ink.text, strokeWidth=1.5, aria=False).encode(x=_along()),
+        band.mark_rect(color=ink.soft, opacity=0.22).encode(x=_along("x0:Q"), x2=alt.X2("x1:Q")),
+        here.mark_rule(color=ink.text, strokeWidth=1.5).encode(x=_along()),
     ]
 
 
@@ -114,12 +114,10 @@ def _timeline(ink: Ink) -> Spec:
     lost = {"color": ink.lost, "strokeWidth": 2}
     return panel(
         *_history(ink),
-        steps.mark_line(interpolate="step", strokeWidth=2.5, color=ink.scale, aria=False).encode(
-            x=x, y=holds
-        ),
-        every.mark_line(strokeWidth=1.75, color=ink.text, aria=False).encode(x=x, y=amax),
+        steps.mark_line(interpolate="step", strokeWidth=2.5, color=ink.scale).encode(x=x, y=holds),
+        every.mark_line(strokeWidth=1.75, color=ink.text).encode(x=x, y=amax),
         *_line_names(ink, x, alt.Y("at:Q", scale=y_scale, axis=axis)),
-        over.mark_rule(**lost, aria=False).encode(y2=alt.Y2("holds:Q")),
+        over.mark_rule(**lost).encode(y2=alt.Y2("holds:Q")),
         over.mark_point(shape="triangle-up", fill=ink.lost_area, size=90, opacity=1, **lost),
         _handles(),
         height=270,
@@ -129,7 +127,7 @@ def _timeline(ink: Ink) -> Spec:
 
 def _line_names(ink: Ink, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     names = alt.Chart(alt.NamedData(NAMES))
-    bold = {"fontSize": 14, "fontWeight": "bold", "aria": False}
+    bold = {"fontSize": 14, "fontWeight": "bold"}
     above, below = (
         beside(names.transform_filter(f"datum.words == '{word}'"), "datum.right", dx=0, **mark, **bold)
         for word, mark in (
@@ -148,7 +146,7 @@ def _handles() -> alt.Chart:
     return (
         alt.Chart(alt.NamedData(STEPS))
         .transform_calculate(x0="datum.step - 0.5", x1="datum.step + 0.5")
-        .mark_rect(opacity=0, aria=False)
+        .mark_rect(opacity=0)
         .encode(x=_along("x0:Q"), x2=alt.X2("x1:Q"), tooltip=alt.value(None))
         .add_params(pick)
     )
@@ -168,10 +166,10 @@ def _bits(ink: Ink) -> Spec:
     bars = (
         alt.Chart(alt.NamedData(STEPS))
         .transform_calculate(x0="datum.step - 0.42", x1="datum.step + 0.42")
-        .mark_rect(aria=False)
+        .mark_rect()
         .encode(x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0), color=color)
     )
-    zero = alt.Chart(alt.Data(values=[{"bits": 0}])).mark_rule(color=ink.text, strokeWidth=1, aria=False)
+    zero = alt.Chart(alt.Data(values=[{"bits": 0}])).mark_rule(color=ink.text, strokeWidth=1)
     _, cursor = _history(ink)
     title = "Bits of the range: unused (up), overrun (down)"
     return panel(bars, zero.encode(y=y), cursor, height=130, title=title)

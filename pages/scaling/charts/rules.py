@@ -72,10 +72,8 @@ def _row(row: int, tall: int, ink: Ink, *, last: bool) -> Spec:
     shares = alt.Scale(domain=several(f"shares {row}", [0.0, 1.0]), nice=False)
     y = alt.Y("share:Q", scale=shares, axis=None)
     beyond = alt.Chart(alt.NamedData(BEYOND))
-    window = beyond.mark_rect(color=ink.win, aria=False).encode(
-        x=alt.X("low:Q", scale=scale), x2=alt.X2("x0:Q")
-    )
-    edge = beyond.mark_rule(color=ink.scale, strokeWidth=2.5, aria=False).encode(x=x)
+    window = beyond.mark_rect(color=ink.win).encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("x0:Q"))
+    edge = beyond.mark_rule(color=ink.scale, strokeWidth=2.5).encode(x=x)
     words = beyond.mark_text(
         text="clipped", color=ink.lost, fontSize=14, fontWeight="bold", align="left", dx=8, baseline="bottom"
     ).encode(x=x, y=alt.YValue(tall - 4))

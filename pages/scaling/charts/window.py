@@ -119,7 +119,7 @@ def _histogram(ink: Ink) -> Spec:
         words="'scale 2^' + datum.s + ': ' + format(datum.dead, '.1%') + ' become 0, ' "
         "+ format(datum.saturated, '.1%') + ' saturate'",
     )
-    style = {"dy": -16, "fontSize": 14, "fontWeight": "bold", "color": ink.text, "aria": False}
+    style = {"dy": -16, "fontSize": 14, "fontWeight": "bold", "color": ink.text}
     names = [
         side.encode(x=x, y=alt.YDatum(0, scale=shares))
         for side in beside(
@@ -134,13 +134,9 @@ def _zones(ink: Ink, x: alt.X, scale: alt.Scale) -> list[alt.Chart]:
     spans = alt.Chart(alt.NamedData(SPANS))
     bands = alt.Scale(domain=ZONES, range=[ink.page, ink.sub, ink.win, ink.page])
     names = alt.Scale(domain=ZONES, range=[ink.soft, ink.soft, ink.scale, ink.soft])
-    band = spans.mark_rect(aria=False).encode(
-        x=x, x2=alt.X2("x1:Q"), fill=alt.Fill("zone:N", scale=bands, legend=None)
-    )
+    band = spans.mark_rect().encode(x=x, x2=alt.X2("x1:Q"), fill=alt.Fill("zone:N", scale=bands, legend=None))
     zero, largest = (
-        spans.transform_filter(f"datum.zone === '{zone}'")
-        .mark_rule(color=ink.scale, aria=False, **style)
-        .encode(x=x)
+        spans.transform_filter(f"datum.zone === '{zone}'").mark_rule(color=ink.scale, **style).encode(x=x)
         for zone, style in (
             (ZONES[1], {"strokeWidth": 1.5, "strokeDash": [2, 3]}),
             (ZONES[3], {"strokeWidth": 2.5}),
@@ -152,7 +148,7 @@ def _zones(ink: Ink, x: alt.X, scale: alt.Scale) -> list[alt.Chart]:
             words=f"length(datum.words) < datum.room || datum.zone !== '{ZONES[2]}' ? datum.words : 'window'"
         )
         .transform_filter("length(datum.words) < datum.room")
-        .mark_text(fontSize=14, fontWeight="bold", align="left", baseline="top", dx=8, aria=False)
+        .mark_text(fontSize=14, fontWeight="bold", align="left", baseline="top", dx=8)
         .encode(
             x=alt.X("x0:Q", scale=scale),
             y=alt.YValue(8),
@@ -166,7 +162,7 @@ def _zones(ink: Ink, x: alt.X, scale: alt.Scale) -> list[alt.Chart]:
 def _fates(ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
     here = alt.Chart(alt.NamedData(CURVE)).transform_filter(HERE)
     size = alt.ExprRef(f"containerSize()[0] < {NARROW} ? 22 : 34")
-    style = {"align": "left", "baseline": "top", "color": ink.lost, "fontWeight": "bold", "aria": False}
+    style = {"align": "left", "baseline": "top", "color": ink.lost, "fontWeight": "bold"}
     dead, over = (
         here.transform_filter(f"datum.{share} > 0").transform_calculate(
             words=f"0.9995 < datum.{share} && datum.{share} < 1 ? '>99.9%' : format(datum.{share}, '.3~p')"
@@ -187,11 +183,11 @@ def _sqnr_curve(ink: Ink) -> Spec:
     scale = alt.Scale(domain=several("sqnr", [0.0, 1.0]), nice=False)
     y = alt.Y("sqnr:Q", scale=scale, axis=alt.Axis(tickCount=4))
     x = _along(axis=alt.Axis(labelExpr=power_labels("datum.value"), tickMinStep=1, tickCount=8))
-    line = alt.Chart(data).mark_line(color=ink.text, strokeWidth=2.5, aria=False).encode(x=x, y=y)
+    line = alt.Chart(data).mark_line(color=ink.text, strokeWidth=2.5).encode(x=x, y=y)
     here = alt.Chart(data).transform_filter(HERE)
     dot = here.mark_point(filled=True, size=110, color=ink.text, opacity=1).encode(x=x, y=y)
     words = here.transform_calculate(words="format(datum.sqnr, '.1f') + ' dB'")
-    bold = {"baseline": "top", "fontSize": 20, "fontWeight": "bold", "color": ink.text, "aria": False}
+    bold = {"baseline": "top", "fontSize": 20, "fontWeight": "bold", "color": ink.text}
     decibels = [
         side.encode(x=x, y=alt.YValue(2), text=alt.Text("words:N"))
         for side in beside(words, text("right", "false"), **bold)
@@ -204,14 +200,14 @@ def _sqnr_curve(ink: Ink) -> Spec:
         dy=-14, align="left", color=ink.scale, fontWeight="bold", fontSize=13, text="amax scale"
     ).encode(x=x, y=y)
     none = alt.Chart(alt.Data(values=[{"s": 0}]))
-    one = none.mark_rule(color=ink.line, aria=False).encode(x=x)
+    one = none.mark_rule(color=ink.line).encode(x=x)
     one_name = none.mark_text(
         color=ink.soft, fontSize=13, align="left", dx=4, dy=-4, baseline="bottom", text="no scale"
     ).encode(x=x, y=alt.YDatum(0, scale=scale))
     cursor = (
         alt.Chart(alt.Data(values=[{}]))
         .transform_calculate(s=PICK)
-        .mark_rule(color=ink.text, strokeWidth=1.5, strokeDash=[2, 3], aria=False)
+        .mark_rule(color=ink.text, strokeWidth=1.5, strokeDash=[2, 3])
         .encode(x=x)
     )
     along = rail(alt.Chart(data).transform_calculate(at="datum.s", words="''"), x, y, ALONG_CURVE)
@@ -230,7 +226,7 @@ def _handles() -> alt.Chart:
         .transform_calculate(
             s0=f"datum.s - {STEP / 2}", s1=f"datum.s + {STEP / 2}", scale="'2^' + format(datum.s, '~f')"
         )
-        .mark_rect(opacity=0, aria=False)
+        .mark_rect(opacity=0)
         .encode(
             x=_along("s0:Q"),
             x2=alt.X2("s1:Q"),

@@ -155,7 +155,7 @@ def _mean(ink: Ink) -> alt.LayerChart:
     y = {"title": "mean of round(x)", "axis": ticks, "scale": scale}
     band = (
         alt.Chart(alt.NamedData("band"))
-        .mark_area(color=ink.text, opacity=0.12, clip=True, aria=False)
+        .mark_area(color=ink.text, opacity=0.12, clip=True)
         .encode(x=x, y=alt.Y("low:Q", **y), y2="high:Q")
     )
     lines = alt.Chart(alt.NamedData("lines")).encode(x=x, y=alt.Y("y:Q", **y), order="x:Q")
@@ -184,7 +184,7 @@ def _weight(ink: Ink) -> alt.LayerChart:
     y = alt.Y("y:Q", title="weight w", scale=weights, axis=alt.Axis(gridOpacity=0.5))
     runs = (
         alt.Chart(alt.NamedData("runs"))
-        .mark_line(color=ink.text, strokeWidth=1, opacity=0.35, interpolate="step-after", aria=False)
+        .mark_line(color=ink.text, strokeWidth=1, opacity=0.35, interpolate="step-after")
         .encode(x=x, y=y, detail="line:N")
     )
     lines = line(alt.Chart(alt.NamedData("lines")).encode(x=x, y=y), _series(ink, STOCHASTIC, NEAREST, EXACT))

@@ -94,7 +94,7 @@ def _small_multiples(height: float, ink: Ink) -> alt.LayerChart:
         height,
         marks.heat_map(tiles, marks.position(WIDTH, height), ink, strokeWidth=0.75),
         marks.on_telephone(marks.line_layer(), *marks.CORNERS),
-        shapes.mark_point(filled=True, opacity=1, size=110, color=ink.text, aria=False).encode(
+        shapes.mark_point(filled=True, opacity=1, size=110, color=ink.text).encode(
             x="x:Q", y="y:Q", shape=alt.Shape("shape:N", scale=None)
         ),
         marks.word_layer(),

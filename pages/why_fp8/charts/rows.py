@@ -61,11 +61,11 @@ def _rates(ink: Ink) -> alt.LayerChart:
     )
     y = {"scale": alt.Scale(domain=[0, number("rows", 6)], reverse=True, nice=False), "axis": None}
     rows, marks = alt.Chart(alt.NamedData(ROWS)), alt.Chart(alt.NamedData(MARKS))
-    line = rows.mark_rule(color=ink.line, strokeWidth=1.5, aria=False).encode(
+    line = rows.mark_rule(color=ink.line, strokeWidth=1.5).encode(
         x=alt.X("x0:Q", scale=scale), x2="x1:Q", y=alt.Y("line:Q", **y)
     )
     name = rows.mark_text(
-        align="left", baseline="middle", dy=-24, fontSize=15, fontWeight="bold", color=ink.text, aria=False
+        align="left", baseline="middle", dy=-24, fontSize=15, fontWeight="bold", color=ink.text
     ).encode(x=alt.value(0), y=alt.Y("line:Q", **y), text="name:N")
     kinds = ["tf32", "bf16", "fp8", "fp4", MEMORY]
 
@@ -88,14 +88,14 @@ def _rates(ink: Ink) -> alt.LayerChart:
 def _words(marks: alt.Chart, ink: Ink) -> list[alt.Chart]:
     is_flat = f"height < {_FLAT}"
     size = alt.ExprRef(f"containerSize()[0] < {NARROW} || {is_flat} ? 12 : 14")
-    words = {"fontSize": size, "aria": False}
+    words = {"fontSize": size}
     is_fp8 = alt.when(alt.datum.what == "fp8").then(alt.value(ink.text)).otherwise(alt.value(ink.soft))
     rates, memory = (marks.transform_filter(f"datum.what {sign} '{MEMORY}'") for sign in ("!=", "=="))
     above = rates.mark_text(
         baseline="bottom", dy=alt.ExprRef(f"{is_flat} ? -7 : -10"), fontWeight="bold", **words
     )
     below = rates.mark_text(baseline="top", dy=alt.ExprRef(f"{is_flat} ? 8 : 11"), **words)
-    beside = {"baseline": "middle", "aria": False, "color": ink.scale}
+    beside = {"baseline": "middle", "color": ink.scale}
     return [
         above.encode(text="words:N", color=is_fp8),
         below.encode(text="what:N", color=is_fp8),
@@ -152,7 +152,7 @@ def _block(ink: Ink) -> alt.LayerChart:
     stroke, fill = of_fp8(ink.text, ink.line), of_fp8(ink.ramp[1], ink.hair)
     chart = alt.layer(
         frames.encode(x=x, x2="x1", **ends, fill=alt.value(ink.page), stroke=stroke, tooltip=tooltip),
-        bars.mark_rect(cornerRadius=3, aria=False).encode(x=x, x2="share", **ends, fill=fill),
+        bars.mark_rect(cornerRadius=3).encode(x=x, x2="share", **ends, fill=fill),
         names.encode(x=alt.value(0), y=middle, text="title:N"),
         formats.encode(x=alt.value(0), y=middle, text="format:N", color=of_fp8(ink.text, ink.soft)),
         figures.encode(x=alt.value("width"), y=middle, text="words:N"),

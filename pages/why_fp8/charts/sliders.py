@@ -100,7 +100,7 @@ def _limits(ink: Ink) -> alt.LayerChart:
     )
     every = alt.Chart(alt.NamedData(LINES)).encode(x=x, y=y, color=series.color())
     now = every.transform_filter(f"datum.tokens == pow(2, {TOKENS})")
-    base = {"aria": False, "fontSize": alt.ExprRef(f"containerSize()[0] < {NARROW} ? 12 : 15")}
+    base = {"fontSize": alt.ExprRef(f"containerSize()[0] < {NARROW} ? 12 : 15")}
     turn = alt.Chart(alt.NamedData(TURN)).encode(x=x)
     foot = alt.value(alt.ExprRef("height"))
     # The dotted line of the tokens passes behind all words.
@@ -119,7 +119,7 @@ def _limits(ink: Ink) -> alt.LayerChart:
         .encode(x=x, y=y, text="words:N")
     )
     drop = now.transform_filter("datum.format == 'bf16'").mark_rule(
-        color=ink.text, strokeDash=[2, 3], strokeWidth=1.5, aria=False
+        color=ink.text, strokeDash=[2, 3], strokeWidth=1.5
     )
     points = now.mark_point(filled=True, size=150, opacity=1).encode(
         tooltip=tips(
@@ -136,8 +136,8 @@ def _limits(ink: Ink) -> alt.LayerChart:
     )
     chart = alt.layer(
         _grid(x, y, ink),
-        turn.mark_rule(color=ink.line, strokeWidth=1, aria=False),
-        line(every, series, aria=False),
+        turn.mark_rule(color=ink.line, strokeWidth=1),
+        line(every, series),
         drop.encode(y2=foot, color=alt.value(ink.text)),
         *(side.encode(y=alt.value(0)) for side in sides),
         ends,
@@ -159,9 +159,7 @@ def _gains(now: alt.Chart, ink: Ink) -> list[alt.Chart]:
     return [
         one.encode(text=f"{field}:N", color=alt.value(ink.text))
         for field, dy, size, weight in (("gain", 28, 34, "bold"), ("words", 74, 15, "normal"))
-        for one in beside(
-            at, "datum.tokens > 5000", baseline="top", dy=dy, fontSize=size, fontWeight=weight, aria=False
-        )
+        for one in beside(at, "datum.tokens > 5000", baseline="top", dy=dy, fontSize=size, fontWeight=weight)
     ]
 
 
@@ -171,7 +169,7 @@ def _grid(x: alt.X, y: alt.Y, ink: Ink) -> alt.Chart:
         alt.Chart(alt.Data(values=[{"speed": tick, "tokens": 1} for tick in _TICKS]))
         .transform_filter("low < datum.speed && datum.speed < high")
         .transform_calculate(end="pow(2, most)")
-        .mark_rule(color=ink.hair, aria=False)
+        .mark_rule(color=ink.hair)
         .encode(x=x, x2="end:Q", y=y)
     )
 
@@ -195,12 +193,12 @@ def _times(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
         .transform_filter(f"datum.power == {TOKENS} && width >= 900")
         .transform_calculate(tokens=start, end=end, speed=bar, name_y=name)
     )
-    style = {"align": "left", "baseline": "middle", "aria": False, "fontSize": 14}
+    style = {"align": "left", "baseline": "middle", "fontSize": 14}
     bar_color, color = (
         alt.condition("datum.is_longer", alt.value(strong), alt.value(pale))
         for strong, pale in ((ink.mid, ink.hair), (ink.text, ink.soft))
     )
-    bars = base.mark_rule(strokeWidth=14, aria=False).encode(x=x, x2="end:Q", y=y, color=bar_color)
+    bars = base.mark_rule(strokeWidth=14).encode(x=x, x2="end:Q", y=y, color=bar_color)
     takes = base.transform_calculate(tokens="datum.end").mark_text(**style, dx=8)
     names = base.transform_filter("datum.line % 2 == 0").transform_calculate(speed="datum.name_y")
     layers = [
@@ -259,7 +257,7 @@ def _lost(names: tuple[str, ...], most: int, ink: Ink) -> alt.LayerChart:
     now = every.transform_filter(f"datum.at == {K}")
     rule = (
         now.transform_filter(alt.datum.format == names[0])
-        .mark_rule(strokeDash=[2, 3], strokeWidth=1.5, aria=False)
+        .mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
         .encode(y=alt.value(0), y2=alt.value(alt.ExprRef("height")), color=alt.value(ink.text))
     )
     points = now.mark_point(filled=True, size=130, opacity=1).encode(
@@ -271,11 +269,11 @@ def _lost(names: tuple[str, ...], most: int, ink: Ink) -> alt.LayerChart:
             ("share:Q", "becomes zero or overflows", ".2%"),
         ),
     )
-    layers = (line(every, series, aria=False), rule, points, *_figures(now, most, ink))
+    layers = (line(every, series), rule, points, *_figures(now, most, ink))
     return dressed(alt.layer(*layers, height=number("height", 500)).add_params(slider), ink)
 
 
 def _figures(now: alt.Chart, most: int, ink: Ink) -> list[alt.Chart]:
     middle = now.transform_filter("0.02 < datum.share && datum.share < 0.98")
-    words = beside(middle, f"datum.at > {most - 4}", dy=-10, fontSize=14, color=ink.text, aria=False)
+    words = beside(middle, f"datum.at > {most - 4}", dy=-10, fontSize=14, color=ink.text)
     return [side.encode(text=alt.Text("share:Q", format=".0%")) for side in words]
