@@ -1,8 +1,6 @@
 """Controls of the page "Accumulation", figures of errors in words, and facts for the lesson."""
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
 
 from fp8core.accumulators import ACCUMULATORS, Evidence
 from fp8core.accumulators.error_over_k import SumError, promotions_per_flop
@@ -17,7 +15,7 @@ from pages.kit.charts.words import count, percent_text, power_of_two, short
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED, format_options
 from pages.kit.view import here
-from pages.kit.widgets import Choice, Place, Select, Whole
+from pages.kit.widgets import Choice, Place, Select, Settings, Whole
 
 SHOW = Choice(
     key="sum_show",
@@ -123,7 +121,6 @@ def side(bias: float) -> str:
     return "toward zero" if bias < 0 else "away from zero"
 
 
-Settings = Mapping[str, Any]
 CHAIN, PROMOTED, BLACKWELL = "hopper_fast", "hopper_promoted", "blackwell_fp8"
 
 
@@ -146,7 +143,7 @@ def chain_side(settings: Settings) -> str:
     return "both" if abs(last.bias) < last.rms / 2 else "small" if last.bias < 0 else "large"
 
 
-FACTS: dict[str, Callable[[Settings], float | int | str]] = {
+FACTS = {
     "k": lambda settings: settings[TRACE_K.key],
     "longest_k": lambda settings: settings[LONGEST_K.key],
     "fraction_bits": lambda settings: ACCUMULATORS[settings[UNIT.key]].fraction_bits,

@@ -1,6 +1,6 @@
 """Facts of the page "Benchmarks" for the lesson, of recorded rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import Family
@@ -12,9 +12,8 @@ from pages.benchmarks import data
 from pages.benchmarks.controls import CACHE, CONTROLS, SHAPE, SHAPES
 from pages.benchmarks.cost import by_recipe, first_per_tensor, is_plain
 from pages.kit.shared_controls import MATMUL
-from pages.kit.widgets import Value
+from pages.kit.widgets import Settings
 
-Settings = Mapping[str, Value]
 __all__ = ["CONTROLS", "FACTS"]
 
 
@@ -73,7 +72,7 @@ def ceiling_fp8(settings: Settings) -> float:
     return _ceilings(settings).rate(Peer.FP8)
 
 
-FACTS: dict[str, Callable[[Settings], float | int | str]] = {
+FACTS = {
     "gpu": gpu,
     "peak_fp8": peak_fp8,
     "ceiling_fp8": ceiling_fp8,

@@ -1,7 +1,5 @@
 """The controls and the facts of the page "Compare recipes"."""
 
-from collections.abc import Callable, Mapping
-
 from fp8core.experiments.error_curves import BAND_K, EXTENTS, Draws
 from fp8core.recipes import RECIPES, Family
 from fp8core.recipes.keys import OWN_TITLE
@@ -9,7 +7,7 @@ from fp8core.recipes.text import OWN_NAME
 from pages.compare_recipes.charts.curves import LINE, size_curve, small_error
 from pages.compare_recipes.charts.table import CORNER
 from pages.kit.shared_controls import INPUT, OWN, SEED, by_family, family_title, format_options, is_element
-from pages.kit.widgets import Choice, Select, Several, Value, Whole
+from pages.kit.widgets import Choice, Select, Settings, Several, Whole
 
 MOST, CHOSEN = 5, "chosen"
 
@@ -53,7 +51,6 @@ def shown_recipes(which: str, names: list[str]) -> tuple[str, ...]:
 
 
 _SHORT, _LONG = EXTENTS[0], BAND_K
-Settings = Mapping[str, Value]
 
 
 def _small(settings: Settings, extent: int) -> Draws:
@@ -62,7 +59,7 @@ def _small(settings: Settings, extent: int) -> Draws:
     return size_curve("fp32", LINE, *numbers, (extent,)).small[0]
 
 
-FACTS: dict[str, Callable[[Settings], float | int | str]] = {
+FACTS = {
     "shortest": lambda _: _SHORT,
     "longest": lambda _: _LONG,
     "error_shortest": lambda settings: small_error(_small(settings, _SHORT))[0],

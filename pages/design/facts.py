@@ -1,13 +1,10 @@
 """Facts of the page "Design a recipe" for the lesson."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from pages.design.derived import Facts, facts
 from pages.design.draft import ALL_CONTROLS, BEGIN, draft_of
 from pages.kit.shared_controls import OWN
+from pages.kit.widgets import Settings
 
-Settings = Mapping[str, Any]
 CONTROLS = ALL_CONTROLS
 
 
@@ -15,7 +12,7 @@ def _derived(settings: Settings) -> Facts:
     return facts(draft_of(settings[OWN.key], settings[BEGIN.key]).line)
 
 
-FACTS: dict[str, Callable[[Settings], float | int | str]] = {
+FACTS = {
     "bits": lambda settings: _derived(settings).bits,
     "copies": lambda settings: len(_derived(settings).copies),
 }

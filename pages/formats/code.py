@@ -3,9 +3,7 @@
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -26,7 +24,7 @@ from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.stage.hand import Hand
 from pages.kit.view import Clicks, draw_chart, draw_notice, here, page_ink, stage
-from pages.kit.widgets import Place, Select, Text
+from pages.kit.widgets import Place, Select, Settings, Text
 
 FORMAT = Select(
     key="code_format",
@@ -366,27 +364,27 @@ def facts(format_: Format) -> str:
     )
 
 
-def _format(settings: Mapping[str, Any]) -> Format:
+def _format(settings: Settings) -> Format:
     return format_of(settings[FORMAT.key], settings)
 
 
-def _number(settings: Mapping[str, Any]) -> float:
+def _number(settings: Settings) -> float:
     typed = read_number(settings[NUMBER.key])
     return float(_format(settings).decode(typed.code)) if isinstance(typed, CodeText) else typed
 
 
-def _result(settings: Mapping[str, Any]) -> float:
+def _result(settings: Settings) -> float:
     format_ = _format(settings)
     rounding, overflow = Rounding[settings[ROUNDING.key].upper()], Overflow[settings[OVERFLOW.key].upper()]
     return float(format_.decode(format_.encode(_number(settings), rounding, overflow)))
 
 
-def _number_count(settings: Mapping[str, Any]) -> int:
+def _number_count(settings: Settings) -> int:
     values = _format(settings).values
     return np.unique(values[np.isfinite(values)]).size
 
 
-def _worst_error(settings: Mapping[str, Any]) -> float:
+def _worst_error(settings: Settings) -> float:
     """The relative error half a step above a power of two: the largest of all normal numbers."""
     half_step = 2.0 ** -(finest_bits(_format(settings)) + 1)
     return half_step / (1 + half_step)

@@ -1,8 +1,6 @@
 """Section "Formats compared": the values of several formats on one axis."""
 
-from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -21,7 +19,7 @@ from pages.kit.charts.words import count, power_of_two
 from pages.kit.controls import Controls
 from pages.kit.tables import markdown_table
 from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
-from pages.kit.widgets import Choice, Several, Whole
+from pages.kit.widgets import Choice, Settings, Several, Whole
 
 COMPARED = Several(
     key="compared",
@@ -216,12 +214,12 @@ def splits_words() -> str:
     )
 
 
-def _format(settings: Mapping[str, Any], index: int = 0) -> Format:
+def _format(settings: Settings, index: int = 0) -> Format:
     names = [name for name in TITLES if name in settings[COMPARED.key]]
     return format_of(names[index], settings)
 
 
-def _even(settings: Mapping[str, Any]) -> list[int]:
+def _even(settings: Settings) -> list[int]:
     counts = charts.binade_counts(_format(settings))
     return [exponent for exponent, count in counts.items() if count == counts[0]]
 

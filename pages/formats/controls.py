@@ -1,15 +1,12 @@
 """Controls that the sections of the page "Formats" share, and a format of the reader's own."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import streamlit as st
 
 from fp8core.formats import FORMATS, Format
 from fp8core.formats.float_format import FloatFormat, Specials
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
-from pages.kit.widgets import Choice, Select, Several, Whole
+from pages.kit.widgets import Choice, Select, Settings, Several, Whole
 
 OWN = "own"
 _PUBLISHED: dict[str, dict[str, str]] = {
@@ -68,7 +65,7 @@ OWN_SPECIALS = Select(
 OWN_CONTROLS = (OWN_EXPONENT, OWN_MANTISSA, OWN_BIAS, OWN_SPECIALS)
 
 
-def format_of(name: str, settings: Mapping[str, Any]) -> Format:
+def format_of(name: str, settings: Settings) -> Format:
     """The format of a choice. Raises ValueError for an impossible one of the reader's own."""
     if name != OWN:
         return FORMATS[name]

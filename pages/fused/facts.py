@@ -1,6 +1,6 @@
 """Facts of the page "Fused quantization" for the lesson."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from fp8core.linear import LayerShape, LayerTensor
 from fp8core.recipes import RECIPES, Recipe
@@ -12,9 +12,7 @@ from pages.fused.rows import SHOW, TOKENS, layer_of
 from pages.fused.timeline import BLOCK, WAY, WAY_NAMES, job_of, lost_time, sentence
 from pages.kit.origins import span
 from pages.kit.shared_controls import GPU, RECIPE, RECIPE_CONTROLS, card
-from pages.kit.widgets import Value
-
-Settings = Mapping[str, Value]
+from pages.kit.widgets import Settings
 
 CONTROLS = (SHOW, *RECIPE_CONTROLS, BLOCK, WAY, TOKENS, TENSOR, KERNEL, GPU)
 NOT_RECORDED = "No GPU has recorded this step yet."
@@ -72,7 +70,7 @@ def _matmuls(settings: Settings) -> float:
     return matmuls_us(_layer(settings), card(str(settings[GPU.key])))
 
 
-FACTS: dict[str, Callable[[Settings], float | int | str]] = {
+FACTS = {
     "reads": lambda settings: reads_of(
         recipe_in(settings), LayerTensor(settings[TENSOR.key]), _layer(settings)
     ),

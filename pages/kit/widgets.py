@@ -16,6 +16,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 Value: TypeAlias = str | int | float | bool
+Settings: TypeAlias = Mapping[str, Any]  # values of a page's controls by key
 Place: TypeAlias = DeltaGenerator | ModuleType  # a container, or the `streamlit` module: wherever the page is
 T = TypeVar("T", bound=Value)
 

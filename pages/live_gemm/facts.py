@@ -1,6 +1,5 @@
 """Controls of the GEMM to run, and facts of its recorded row for the lesson."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import streamlit as st
@@ -25,7 +24,7 @@ from pages.kit.shared_controls import (
     recipe_values,
 )
 from pages.kit.view import here
-from pages.kit.widgets import Place, Select, Text, Value, Whole
+from pages.kit.widgets import Place, Select, Settings, Text, Whole
 from pages.live_gemm.results import is_answer, recorded
 
 
@@ -83,7 +82,6 @@ CONTROLS = (*RECIPE_CONTROLS, MATMUL, M, N, K, INPUT, SEED, ACCUMULATION, RUNS, 
 
 
 _SHAPE = "gemm_shape"
-Settings = Mapping[str, Value]
 
 
 def draw_job(controls: Controls) -> GemmJob:
@@ -140,7 +138,7 @@ def _row(settings: Settings) -> Row:
     return row
 
 
-FACTS: dict[str, Callable[[Settings], float | int | str]] = {
+FACTS = {
     "machine": lambda settings: _row(settings).machine.name,
     "date": lambda settings: _row(settings).date,
     "times_bf16": lambda settings: _row(settings).over(Peer.BF16) or 0.0,

@@ -1,17 +1,15 @@
 """Facts of the page "Does the loss notice?" for the lesson."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from fp8core.experiments.run_spread import runs_needed, spread_percent
 from kernels.train.job import SIZES
 from kernels.train.variants import VARIANTS
 from pages.kit.origins import span
-from pages.kit.widgets import Value
+from pages.kit.widgets import Settings
 from pages.loss.controls import ALL_CONTROLS, COMPARED, DELTA, HELD_OUT, SIZE
 from pages.loss.gaps import FEWEST, Final, apart, ends_of_band, finals, line
 from pages.loss.runs import Group, group_of, key_of
-
-Settings = Mapping[str, Value]
 
 CONTROLS = ALL_CONTROLS
 FAR = 10.0  # percent above bf16
@@ -84,7 +82,7 @@ def unscaled(settings: Settings) -> str:
     return "far above" if unscaled_gap(settings) > FAR else "near"
 
 
-FACTS: dict[str, Callable[[Settings], float | int | str]] = {
+FACTS = {
     "beyond": beyond,
     "band_width": band_width,
     "spread": spread,

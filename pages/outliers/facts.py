@@ -1,9 +1,7 @@
 """Facts of the page "Outliers" for the lesson."""
 
 import math
-from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
 
 from fp8core.experiments.operand_error import Lines
 from fp8core.experiments.read_back import read_back
@@ -17,12 +15,11 @@ from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.shared_controls import OWN, SEED
+from pages.kit.widgets import Settings
 from pages.outliers import controls, data
 from pages.outliers.charts.spread import Spread
 from pages.outliers.data import BARE_TILES, ErrorMap, Source, source_of
 from pages.outliers.lost import outlier_energy, spread
-
-Settings = Mapping[str, Any]
 
 CONTROLS = controls.ALL_CONTROLS
 _FIRST, _LAST = 0, -1  # of the recipes on the page
@@ -102,7 +99,7 @@ def _reading(settings: Settings, reading: Reading | None = None) -> CheckpointEr
     return next(one for one in _checkpoint(_source(settings)) if one.reading is reading)
 
 
-FACTS: dict[str, Callable[[Settings], float | int | str]] = {
+FACTS = {
     "sqnr_gain_db": sqnr_gain_db,
     "sqnr_loss_db": lambda settings: -sqnr_gain_db(settings),
     "sqnr_db": lambda settings: _map_of(settings, _LAST).error.sqnr_db,

@@ -1,6 +1,6 @@
 """Numbers of the page "Rotations", cached, and its facts for the lesson."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,7 +17,7 @@ from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.words import short
 from pages.kit.shared_controls import SEED
-from pages.kit.widgets import Control
+from pages.kit.widgets import Control, Settings
 from pages.rotations.controls import (
     ALL_CONTROLS,
     COUNT,
@@ -173,9 +173,6 @@ def change(without: float, rotated: float) -> str:
     return f"{short(rotated / without, 3)} times larger" if without else "no longer zero"
 
 
-Settings = Mapping[str, Any]
-
-
 def _of(settings: Settings) -> Setting:
     return setting_of(lambda control: settings[control.key])
 
@@ -194,7 +191,7 @@ def _products(settings: Settings) -> Products:
     return products(_of(settings), (float(settings[MAGNITUDE.key]),))
 
 
-FACTS: dict[str, Callable[[Settings], float | int | str]] = {
+FACTS = {
     "size": lambda settings: _of(settings).size,
     "amax": lambda settings: np.abs(_vector(settings).numbers).max(),
     "rotated_amax": lambda settings: np.abs(_vector(settings, is_rotated=True).numbers).max(),

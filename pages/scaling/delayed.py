@@ -1,8 +1,7 @@
 """Section "Now or delayed": a scale from earlier steps against the step's own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -25,7 +24,7 @@ from pages.kit.inert import plain
 from pages.kit.shared_controls import SEED
 from pages.kit.tables import EMPTY, markdown_table
 from pages.kit.view import draw_chart, draw_notice, here, page_ink
-from pages.kit.widgets import Select, Whole
+from pages.kit.widgets import Select, Settings, Whole
 from pages.scaling.charts.delayed import delayed_chart
 from pages.scaling.window import BYTES, RESULTS
 
@@ -206,7 +205,7 @@ def _alt(one: Strategy) -> str:
     )
 
 
-def _strategies(settings: Mapping[str, Any]) -> tuple[Strategy, Strategy]:
+def _strategies(settings: Settings) -> tuple[Strategy, Strategy]:
     series = generated(*(settings[control.key] for control in (SERIES, STEPS, SEED)))
     return strategies(series, settings[HISTORY.key], settings[MARGIN.key])
 

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -26,7 +25,7 @@ from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_ele
 from pages.kit.stage.hand import Hand
 from pages.kit.tables import markdown_table
 from pages.kit.view import draw_notice, here, page_ink, room
-from pages.kit.widgets import Choice, Number, Select
+from pages.kit.widgets import Choice, Number, Select, Settings
 from pages.scaling.charts.rules import AROUND, BLOCK, RAILS, SLIDER, row_name, rules_chart
 from pages.scaling.window import BYTES, RESULTS, ROLE, draw_role, numbers, percent
 
@@ -207,7 +206,7 @@ def _table(by_rule: Mapping[str, Landing]) -> str:
     return markdown_table(("Scale", "amax beyond the largest value", "SQNR (dB)"), lines)
 
 
-def _floor_saturated(settings: Mapping[str, Any]) -> float:
+def _floor_saturated(settings: Settings) -> float:
     blocks = tuple(settings[one.key] for one in (ELEMENT, BLOCK_SIZE, BLOCK_KIND, ROLE, SEED))
     return landings(blocks)[FLOOR].saturated
 

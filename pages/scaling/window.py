@@ -22,7 +22,7 @@ from pages.kit.controls import Controls
 from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_narrow
 from pages.kit.stage.hand import Hand
 from pages.kit.view import draw_notice, here, page_ink
-from pages.kit.widgets import Choice, Number, Select
+from pages.kit.widgets import Choice, Number, Select, Settings
 from pages.scaling.charts.window import ALONG_CURVE, BIN, DECIBELS, NUMBERS, PICK, STEP, window_chart
 
 RESULTS, BYTES = 64, "4MB"  # limits of each cache: results, and their size
@@ -253,19 +253,19 @@ def _rules(name: str, kind: str) -> str:
     )
 
 
-def _window(settings: dict[str, Any]) -> Window:
+def _window(settings: Settings) -> Window:
     return tuple(settings[control.key] for control in (FORMAT, KIND, ROLE, SEED))
 
 
 def _at(column: str) -> Callable[[dict[str, Any]], float]:
-    def value(settings: dict[str, Any]) -> float:
+    def value(settings: Settings) -> float:
         every = sweep(_window(settings))[0]
         return getattr(every, column)[_index(every, settings[LOG2_SCALE.key])]
 
     return value
 
 
-def _plateau(settings: dict[str, Any]) -> float:
+def _plateau(settings: Settings) -> float:
     every = sweep(_window(settings))[0]
     first, last = every.near_best(NEAR_DB)
     return every.scale[last] / every.scale[first]

@@ -1,14 +1,12 @@
 """Facts of the page "Stochastic rounding" for the lesson."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from fp8core.experiments.dot_noise import noise_ratio
 from fp8core.experiments.rounding_sweep import RoundingError
 from fp8core.experiments.weight_updates import Pull
 from fp8core.formats import FORMATS
 from fp8core.stochastic import Debias
 from pages.kit.shared_controls import SEED
+from pages.kit.widgets import Settings
 from pages.stochastic_rounding.charts.noise import Path
 from pages.stochastic_rounding.controls import (
     ALL_CONTROLS,
@@ -26,8 +24,6 @@ from pages.stochastic_rounding.controls import (
 from pages.stochastic_rounding.mean import MeanView, mean_view
 from pages.stochastic_rounding.picture import mystery, rounded
 from pages.stochastic_rounding.training import dot_view, weight_path
-
-Settings = Mapping[str, Any]
 
 CONTROLS = ALL_CONTROLS
 
@@ -58,7 +54,7 @@ def winner_of_both_signs(settings: Settings) -> str:
     return "nearest" if errors.nearest[-1] < errors.stochastic[-1] else "stochastic"
 
 
-FACTS: dict[str, Callable[[Settings], float | int | str]] = {
+FACTS = {
     "light": lambda _: mystery().light.mean(),
     "nearest_light": lambda settings: _mean_light(settings, None),
     "noisy_light": lambda settings: _mean_light(settings, settings[SEED.key]),

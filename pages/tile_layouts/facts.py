@@ -1,8 +1,6 @@
 """The controls of the page "Tile layouts", and its facts for the lesson."""
 
-from collections.abc import Callable, Mapping
 from math import prod
-from typing import Any
 
 from fp8core.contraction import rescales_per_output
 from fp8core.costs import bits_per_element, copy_cost, matmul_rescales
@@ -13,7 +11,7 @@ from fp8core.tiles import WHOLE, Extent
 from pages.kit.charts.words import stored_tile
 from pages.kit.shared_controls import INPUT, MATMUL, RECIPE, RECIPE_CONTROLS, SEED, by_family, family_title
 from pages.kit.stage.window import pull_of
-from pages.kit.widgets import Choice, Select, Whole
+from pages.kit.widgets import Choice, Select, Settings, Whole
 
 LARGEST_DIM = 1 << 17
 ALL = "all"
@@ -80,8 +78,6 @@ CONTROLS = (
     *(SIDE, ROW, COLUMN, STRETCH, TURN, NUMBER, PULL, *LAYER_CONTROLS, *RULE_CONTROLS),
 )
 
-Settings = Mapping[str, Any]
-
 
 def extent_of(text: str) -> Extent:
     return WHOLE if text == ALL else int(text)
@@ -138,7 +134,7 @@ def _operand_bits(settings: Settings) -> float:
     return bits_per_element(_recipe(settings).operand(matmul, Side.A), _layer(settings).of(matmul.a))
 
 
-FACTS: dict[str, Callable[[Settings], float | int | str]] = {
+FACTS = {
     "k_axis": lambda settings: _matmul(settings).k.value,
     "k_size": _k_size,
     "chosen_rescales": _chosen_rescales,

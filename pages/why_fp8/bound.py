@@ -18,7 +18,7 @@ from pages.kit.shared_controls import GPU, card
 from pages.kit.stage.hand import Hand
 from pages.kit.tables import grid
 from pages.kit.view import draw_notice, here, notices_wait, page_ink, room
-from pages.kit.widgets import Value
+from pages.kit.widgets import Settings
 from pages.why_fp8.charts.sliders import TOKENS as SLIDER
 from pages.why_fp8.charts.sliders import limits_chart
 from pages.why_fp8.controls import IN, OUT, TOKENS, layer_of
@@ -132,7 +132,7 @@ def notices(gpu: str, in_: int, out: int) -> dict[float, str]:
     return {power: notice(settings | {TOKENS.key: power}) for power in range(TOKENS.high + 1)}
 
 
-def notice(settings: Mapping[str, Value]) -> str:
+def notice(settings: Settings) -> str:
     every, times = bounds_of(settings), gain(settings)
     limit = every[Rate.BF16].limit
     who = "memory is" if limit == MEMORY else f"the {limit} are"
@@ -142,16 +142,16 @@ def notice(settings: Mapping[str, Value]) -> str:
     return f"{start}: fp8 is at most **{times:.1f} times as fast** as bf16."
 
 
-def bounds_of(settings: Mapping[str, Value]) -> dict[Rate, Bound]:
+def bounds_of(settings: Settings) -> dict[Rate, Bound]:
     return bounds(card(settings[GPU.key]), layer_of(settings))
 
 
-def gain(settings: Mapping[str, Value]) -> float | None:
+def gain(settings: Settings) -> float | None:
     every = bounds_of(settings)
     return every[Rate.BF16].us / every[Rate.FP8].us if Rate.FP8 in every else None
 
 
-def turn(settings: Mapping[str, Value], rate: Rate = Rate.BF16) -> int:
+def turn(settings: Settings, rate: Rate = Rate.BF16) -> int:
     """The fewest tokens with which the tensor cores limit a format; at most those of TOKENS."""
     gpu, layer = card(settings[GPU.key]), layer_of(settings)
 
@@ -161,7 +161,7 @@ def turn(settings: Mapping[str, Value], rate: Rate = Rate.BF16) -> int:
     return 1 + bisect_left(range(1, 1 << TOKENS.high), True, key=is_turned)
 
 
-def picture(settings: Mapping[str, Value], start: int, most: int, ink: Ink, room: int) -> Filled:
+def picture(settings: Settings, start: int, most: int, ink: Ink, room: int) -> Filled:
     gpu, layer = card(settings[GPU.key]), layer_of(settings)
     points = []
     for rate in bounds_of(settings):

@@ -1,9 +1,7 @@
 """The controls that several sections of the page "Why FP8" share."""
 
-from collections.abc import Mapping
-
 from fp8core.linear import LayerShape
-from pages.kit.widgets import Choice, NumberStyle, Select, Value, Whole
+from pages.kit.widgets import Choice, NumberStyle, Select, Settings, Whole
 from pages.why_fp8.sourced import Model, sourced
 
 _SIDES = {str(side): f"{side:,}" for side in (1024, 2048, 4096, 7168, 8192, 16384)}
@@ -59,13 +57,13 @@ CONTEXT = Select(
 )
 
 
-def layer_of(settings: Mapping[str, Value]) -> LayerShape:
+def layer_of(settings: Settings) -> LayerShape:
     return LayerShape(1 << settings[TOKENS.key], int(settings[IN.key]), int(settings[OUT.key]))
 
 
-def model_of(settings: Mapping[str, Value]) -> Model:
+def model_of(settings: Settings) -> Model:
     return sourced().models[settings[MODEL.key]]
 
 
-def context_of(settings: Mapping[str, Value]) -> int:
+def context_of(settings: Settings) -> int:
     return 1 << settings[CONTEXT.key]

@@ -1,16 +1,14 @@
 """Facts of the page "Why FP8" for the lesson."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from kernels.measure.peak_rates import Rate
 from pages.kit.shared_controls import GPU, card
-from pages.kit.widgets import Value
+from pages.kit.widgets import Settings
 from pages.why_fp8 import history, memory, rates
 from pages.why_fp8.bound import bounds_of, gain, turn
 from pages.why_fp8.controls import CONTEXT, IN, MODEL, OUT, SHOW, TOKENS, context_of, model_of
 from pages.why_fp8.scaled import matmul_gain, quantized_share, shares
-
-Settings = Mapping[str, Value]
 
 _LAYER = (GPU, TOKENS, IN, OUT)
 CONTROLS = (SHOW, rates.UNIT, *_LAYER, MODEL, CONTEXT, *memory.OWN_CONTROLS, history.LOSS_SCALE)
@@ -28,7 +26,7 @@ def _model(settings: Settings) -> tuple:
     return model_of(settings), context_of(settings)
 
 
-FACTS: dict[str, Callable[[Settings], float | int | str]] = {
+FACTS = {
     "fp8_rate_gain": lambda settings: rates.rate(card(settings[GPU.key]), Rate.FP8, "bf16") or 1.0,
     "newest": lambda _settings: rates.growth()[0],
     "rate_growth": lambda _settings: rates.growth()[1],

@@ -1,6 +1,5 @@
 """Section "Memory": a layer in training, with all copies, and the KV cache in decoding."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fp8core.costs import code_bytes, copy_cost, scale_bytes
@@ -13,11 +12,9 @@ from pages.kit.controls import Controls
 from pages.kit.shared_controls import GPU, by_family, card
 from pages.kit.tables import grid
 from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
-from pages.kit.widgets import Choice, Select, Value, Whole
+from pages.kit.widgets import Choice, Select, Settings, Whole
 from pages.why_fp8.controls import CONTEXT, IN, MODEL, OUT, TOKENS, context_of, layer_of, model_of
 from pages.why_fp8.sourced import Measurement, Model, draw_sources, links, sourced
-
-Settings = Mapping[str, Value]
 
 FORWARD, BACKWARD, INFERENCE, CACHE = "forward", "backward", "inference", "cache"
 MOMENT = Select(

@@ -18,7 +18,7 @@ from typing import Any
 
 from kernels.paths import TOP
 from pages.kit.lesson.chapter import MATH, Fact, Step
-from pages.kit.widgets import Control, Value
+from pages.kit.widgets import Control, Settings, Value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +121,7 @@ def unknown_in(text: str) -> list[str]:
     return _BRACES.findall(MATH.sub("", _FACT.sub("", text)))
 
 
-def filled(text: str, settings: Mapping[str, Value], truth: Fact | None = None) -> str:
+def filled(text: str, settings: Settings, truth: Fact | None = None) -> str:
     """Fill in a text's facts at these settings. Raises ValueError."""
 
     def value(match: re.Match[str]) -> str:
