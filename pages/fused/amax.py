@@ -17,7 +17,7 @@ from kernels.quantize.facts import MOST_ELEMENTS
 from pages.fused.charts.amax import Panel, legend, reach_chart
 from pages.fused.rows import TOKENS, layer_of
 from pages.kit.charts.bars import Bar, bars
-from pages.kit.charts.words import bytes_text, count, short, stored_tile
+from pages.kit.charts.words import NONE, bytes_text, count, short, stored_tile
 from pages.kit.controls import Controls
 from pages.kit.look.presenter import projected
 from pages.kit.shared_controls import GPU, card, draw_recipe, draw_source
@@ -125,7 +125,6 @@ HEAD = (
     "x out of RMSNorm, by rows",
     "x out of SwiGLU or a matmul, by blocks",
 )
-_NONE = "–"
 _MIB = 1 << 20
 # The share of the panels in the height, above the chart of bytes; and pixels of their legend.
 _PANELS, _FLAT_PANELS, _LEGEND = 0.38, 0.33, 24
@@ -229,9 +228,9 @@ def _recipe_line(recipe: Recipe, layer: LayerShape) -> tuple[str, ...]:
     copies = [copy for tensor in OPERANDS for copy in recipe.quantized_copies(tensor)]
     homes = dict.fromkeys(reach(copy.operand).home.value for copy in copies)
     of_x = recipe.quantized_copies(LayerTensor.X)
-    verdicts = [step(together(of_x)) if of_x else _NONE for step in (out_of_rows, out_of_blocks)]
-    reads = " / ".join(str(reads_of(recipe, tensor, layer) or _NONE) for tensor in OPERANDS)
-    return recipe.title, ", ".join(homes) or _NONE, reads, *verdicts
+    verdicts = [step(together(of_x)) if of_x else NONE for step in (out_of_rows, out_of_blocks)]
+    reads = " / ".join(str(reads_of(recipe, tensor, layer) or NONE) for tensor in OPERANDS)
+    return recipe.title, ", ".join(homes) or NONE, reads, *verdicts
 
 
 def reads_of(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> int:

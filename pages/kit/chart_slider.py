@@ -6,13 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from pages.kit.charts.template import Filled
+from pages.kit.charts.template import Filled, Spec
 from pages.kit.controls import Controls
 from pages.kit.stage.hand import Hand
 from pages.kit.view import Clicks, draw_chart, stage
 from pages.kit.widgets import Choice, Number, Place, Whole, selected
 
-Spec = dict[str, Any]
 SLIDER, AT = "slider", "at"
 _FIRST_VIEW = "slider_view"
 TALL = 36  # pixels of a slider above its chart

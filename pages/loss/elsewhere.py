@@ -11,7 +11,7 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.tables import markdown_table
 from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, stage
-from pages.loss.charts.gaps import Pair, published_chart
+from pages.loss.charts.gaps import Row, published_chart
 from pages.loss.gaps import Final, finals, interval
 from pages.loss.runs import NOTHING, PublishedGap, group_here, literature
 
@@ -45,7 +45,7 @@ def show(controls: Controls) -> None:
             key="loss_elsewhere",
             alt="Our gaps and published ones, in percent. "
             + "; ".join(
-                f"{one.title}: ours {one.percent:+.2f}, {one.source} {one.published:+.2g}" for one in every
+                "{title}: ours {percent:+.2f}, {source} {published:+.2g}".format(**one) for one in every
             ),
         )
     else:
@@ -57,23 +57,24 @@ def show(controls: Controls) -> None:
     know.markdown(CAUTION)
 
 
-def pairs(ours: Mapping[str, Final]) -> list[Pair]:
+def pairs(ours: Mapping[str, Final]) -> list[Row]:
     return [
-        Pair(
-            title=RECIPES[name].title,
-            recipe=name,
-            published=one.gap_percent,
-            is_bound=one.at_most,
-            percent=ours[name].gap.percent,
-            error=ours[name].gap.error,
-            verdict=verdict.value,
-            is_decided=verdict is not Verdict.UNDECIDED,
-            source=f"{one.source.partition(',')[0]}, {one.date[:4]}",
-        )
+        {
+            "title": RECIPES[name].title,
+            "recipe": name,
+            "published": one.gap_percent,
+            "is_bound": one.at_most,
+            "percent": gap.percent,
+            "low": gap.percent - gap.error,
+            "high": gap.percent + gap.error,
+            "verdict": verdict.value,
+            "is_decided": verdict is not Verdict.UNDECIDED,
+            "source": f"{one.source.partition(',')[0]}, {one.date[:4]}",
+        }
         for one in literature().published
         for name in one.recipes
         if name in ours and one.gap_percent is not None
-        for verdict in [agreement(one, ours[name])]
+        for gap, verdict in [(ours[name].gap, agreement(one, ours[name]))]
     ]
 
 
@@ -95,10 +96,10 @@ def agreement(one: PublishedGap, ours: Final) -> Verdict:
     return Verdict.UNDECIDED if low <= 0 <= high else Verdict.AGREES
 
 
-def notice(every: Sequence[Pair]) -> str:
+def notice(every: Sequence[Row]) -> str:
     if not every:
         return "No recorded run of ours is beside a published gap yet."
-    numbers = Counter(one.verdict for one in every)
+    numbers = Counter(one["verdict"] for one in every)
     agree = numbers[Verdict.AGREES.value] + numbers[Verdict.BOUND.value] or "none"
     unsure = numbers[Verdict.UNDECIDED.value]
     rest = f" {unsure} of {len(every)} we cannot decide: too few runs." if unsure else ""

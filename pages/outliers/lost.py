@@ -128,7 +128,14 @@ def show_parts(controls: Controls) -> None:
     )
     ink = page_ink()
     colors = ink.scale, ink.lost, ink.mid
-    lines = _bars(subject, parts)
+    lines = [
+        Bar(
+            name=subject.titles[key],
+            pieces={PARTS[name]: 100 * share for name, share in shares(part).items()},
+            label=f"{percent(shares(part)['deadzone'])} of its error: zeros",
+        )
+        for key, part in parts.items()
+    ]
     draw_chart(
         bars(lines, dict.fromkeys(PARTS.values(), ""), "% of the recipe's own ‖e‖²", room(), ink, colors),
         key="outliers_parts",
@@ -153,17 +160,6 @@ def show_parts(controls: Controls) -> None:
 def shares(part: ErrorMap) -> dict[str, float]:
     parts = part.error.parts
     return {name: getattr(parts, name) / (parts.total or 1.0) for name in PARTS}
-
-
-def _bars(subject: Subject, parts: dict[str, ErrorMap]) -> list[Bar]:
-    return [
-        Bar(
-            name=subject.titles[key],
-            pieces={PARTS[name]: 100 * share for name, share in shares(part).items()},
-            label=f"{percent(shares(part)['deadzone'])} of its error: zeros",
-        )
-        for key, part in parts.items()
-    ]
 
 
 def _log(subject: Subject, parts: dict[str, ErrorMap]) -> str:

@@ -20,7 +20,7 @@ from pages.kit.controls import Controls
 from pages.kit.shared_controls import INPUT, MATMUL, SEED, draw_recipe, draw_source
 from pages.kit.tables import colored, grid, note, pairs
 from pages.kit.view import View, draw_notice, here, page_ink, room
-from pages.tile_layouts.charts.scene import OperandTile, Scene, stored_slice
+from pages.tile_layouts.charts.scene import OperandTile, Scene, part_of, stored_slice
 from pages.tile_layouts.facts import COLUMN, ROW, SIDE, STRETCH, TURN
 from pages.tile_layouts.matmul import STAGE, cases, data, output_stretches, wrong_notice
 
@@ -90,8 +90,7 @@ def _tile(scene: Scene, own: Scene, at: dict[str, Any]) -> OperandTile:
     k = output_stretches(own)[at["stretch"] - 1].start
     free = at["row"] if side is Side.A else at["column"]
     place = (k, free) if scene.matmul.k_is_rows(side) else (free, k)
-    row, column = scene.operand(side).grid.tile_of(*place)
-    return scene.tile(side, *((column, row) if scene.matmul.is_transposed(side) else (row, column)))
+    return scene.tile(side, *scene.operand(side).grid.tile_of(*place))
 
 
 def notice(scene: Scene) -> str:
@@ -125,7 +124,7 @@ def _scale_table(tile: OperandTile, scene: Scene, ink: Ink) -> str:
     size = [("as stored", stored_slice(tensor, rows, columns)), ("elements", f"{len(rows) * len(columns):,}")]
     if operand is None:
         return pairs([*size, ("largest |x|", short(tile.amax)), ("scale", "none: it stays bf16")], ink)
-    return pairs([*size, *scale_steps(operand, tile, scene.operand(tile.side).x[_part(tile)])], ink)
+    return pairs([*size, *scale_steps(operand, tile, scene.operand(tile.side).x[part_of(tile.stored)])], ink)
 
 
 def scale_steps(operand: Operand, tile: OperandTile, x: NDArray[np.float32]) -> Steps:
@@ -187,7 +186,7 @@ def _search(operand: Operand, tile: OperandTile, x: NDArray[np.float32]) -> tupl
 
 def _element_table(tile: OperandTile, scene: Scene, ink: Ink) -> str:
     """The first elements of the tile and its largest: from x to the code and back."""
-    operand, part, spec = scene.operand(tile.side), _part(tile), scene.spec.operand(tile.side)
+    operand, part, spec = scene.operand(tile.side), part_of(tile.stored), scene.spec.operand(tile.side)
     top, left = tile.stored.rows.start, tile.stored.columns.start
     x, codes = operand.x[part], operand.codes(*part)
     numbers = operand.format.decode(codes)
@@ -217,15 +216,10 @@ def _element_table(tile: OperandTile, scene: Scene, ink: Ink) -> str:
 def _elements(tile: OperandTile, scene: Scene) -> list[tuple[int, int]]:
     along_rows = scene.matmul.k_is_rows(tile.side)
     first = [(k, 0) if along_rows else (0, k) for k in range(len(tile.k[:_FIRST]))]
-    sizes = np.abs(scene.operand(tile.side).x[_part(tile)])
+    sizes = np.abs(scene.operand(tile.side).x[part_of(tile.stored)])
     row, column = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
     largest = (int(row), int(column))
     return first if largest in first else [*first, largest]
-
-
-def _part(tile: OperandTile) -> tuple[slice, slice]:
-    rows, columns = tile.stored.rows, tile.stored.columns
-    return slice(rows.start, rows.stop), slice(columns.start, columns.stop)
 
 
 def _explain(view: View, scene: Scene) -> None:

@@ -3,7 +3,7 @@
 from kernels.measure.peak_rates import PEAK_RATES, PeakRates, Rate
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
-from pages.kit.charts.words import short
+from pages.kit.charts.words import NONE, short
 from pages.kit.controls import Controls
 from pages.kit.tables import grid
 from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
@@ -19,7 +19,6 @@ UNIT = Choice(
     default="tflop_s",
 )
 RATES = (Rate.TF32, Rate.BF16, Rate.FP8, Rate.FP4)
-_NONE = "–"
 IDEA = (
     "A tensor core multiplies small tiles of numbers. **Half the bits of an operand, twice the products in "
     "each cycle**: narrow multipliers are smaller, so that more of them fit, and each number is fewer bytes "
@@ -99,7 +98,7 @@ def _table() -> list[tuple[str, ...]]:
             _ratio(rates, Rate.FP4, Rate.BF16),
             f"{rates.memory_gb_s:,.0f}",
             f"{rates.ridge(Rate.BF16):,.0f}",
-            f"{ridge:,.0f}" if (ridge := rates.ridge(Rate.FP8)) else _NONE,
+            f"{ridge:,.0f}" if (ridge := rates.ridge(Rate.FP8)) else NONE,
         )
         for rates in PEAK_RATES.values()
     ]
@@ -107,4 +106,4 @@ def _table() -> list[tuple[str, ...]]:
 
 def _ratio(rates: PeakRates, over: Rate, under: Rate) -> str:
     top, bottom = rates.tflop_s[over], rates.tflop_s[under]
-    return f"{top / bottom:.2f}" if top and bottom else _NONE
+    return f"{top / bottom:.2f}" if top and bottom else NONE

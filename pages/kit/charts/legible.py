@@ -139,8 +139,10 @@ def in_room(spec: Mapping[str, Any], room: float = ROOM) -> Mapping[str, Any]:
     A higher chart becomes flatter. A lower one with numeric axes grows.
     """
     views = spec.get("vconcat", [spec])
-    axes = {kind for view in views for kind in _axes(view)}
-    heights = [_height(view) for view in views]
+    marks = [mark for view in views for mark in (view, *view.get("layer", ()))]
+    channels = [mark.get("encoding", {}).get("y") or {} for mark in marks]
+    axes = {y["type"] for y in channels if "type" in y and y.get("axis", {}) is not None}
+    heights = [tall if isinstance(tall := view.get("height"), int | float) else 0 for view in views]
     if not axes or not any(heights):
         return spec
     share = (room - _AROUND * sum(height > _FLAT for height in heights)) / sum(heights)
@@ -152,17 +154,3 @@ def in_room(spec: Mapping[str, Any], room: float = ROOM) -> Mapping[str, Any]:
         for view, height in zip(views, heights, strict=True)
     ]
     return type(spec)({**spec, "vconcat": fitted} if "vconcat" in spec else fitted[0])
-
-
-def _marks(view: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [view, *view.get("layer", ())]
-
-
-def _height(view: Mapping[str, Any]) -> float:
-    height = view.get("height")
-    return float(height) if isinstance(height, int | float) else 0.0
-
-
-def _axes(view: Mapping[str, Any]) -> set[str]:
-    channels = [one.get("encoding", {}).get("y") or {} for one in _marks(view)]
-    return {y["type"] for y in channels if "type" in y and y.get("axis", {}) is not None}

@@ -18,9 +18,8 @@ from typing import Any, ParamSpec
 import altair as alt
 import pyarrow as pa
 
-from pages.kit.charts.legible import legible
+from pages.kit.charts.legible import Spec, legible
 
-Spec = dict[str, Any]
 Columns = Mapping[str, Any]  # the columns of a dataset: lists, tuples or arrays of one length
 
 # Templates of one function: it takes what changes a chart's structure, such as the ink, and no numbers

@@ -109,7 +109,8 @@ def _draw_step(place: Place, now: Standing, is_here: bool) -> None:
     st.subheader(step.title, anchor=False)
     if not is_here:
         st.info("This step is shown beside another page.")
-        st.button("Go there", key="lesson_there", on_click=_forget_shown)
+        # The next run takes the step as new, and leads to its page.
+        st.button("Go there", key="lesson_there", on_click=st.session_state.pop, args=(_STEP_KEY, None))
         return
     settings = step.settings(is_locked=False)
     first, second = st.container(), st.container()
@@ -136,11 +137,6 @@ def _draw_way_back() -> None:
             icon=":material/school:",
             query_params=place.parameters(truth_is_out(place)),
         )
-
-
-def _forget_shown() -> None:
-    """Let the next run take the step as new, and lead to its page."""
-    st.session_state.pop(_STEP_KEY, None)
 
 
 def _show(place: Place, is_locked: bool) -> None:

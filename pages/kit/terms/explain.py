@@ -71,13 +71,9 @@ def link(term: Term, address: str | None = None) -> str:
 
 
 def terms_in(texts: Iterable[str]) -> set[Term]:
-    words = [word[0] for text in texts for word in _words().finditer(text)]
-    return {_terms_by_name()[word.casefold()] for word in words if not _is_another_word(word)}
-
-
-def _is_another_word(word: str) -> bool:
-    """Return True for k, an index, which is not K."""
-    return len(word) == 1 and word not in _terms_by_name()[word.casefold()].every_name
+    words = {word[0] for text in texts for word in _words().finditer(text)}
+    terms = {word: _terms_by_name()[word.casefold()] for word in words}
+    return {term for word, term in terms.items() if len(word) > 1 or word in term.every_name}  # k is not K
 
 
 @lru_cache(maxsize=1)

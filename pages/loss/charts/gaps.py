@@ -1,7 +1,7 @@
 """Rows of gaps: the ends of runs over the band of bf16's seeds, and our gaps beside published ones."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 
@@ -11,6 +11,7 @@ from pages.kit.charts.parts import dressed, tips
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
+Row = Mapping[str, Any]
 POINTS, BAND, DELTA, ROWS, PAIRS = "points", "band", "delta", "rows", "pairs"
 
 
@@ -81,28 +82,15 @@ _LINEAR = 0.5  # percent up to which the axis is nearly linear
 _TICKS = [-2, -1, -0.5, 0, 0.5, 1, 2, 4, 8]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pair:
-    """A published gap in percent, or its bound, and our interval."""
+def published_chart(pairs: Sequence[Row], room: float, ink: Ink) -> Filled:
+    """A published gap in percent, or its bound, beside ours with its interval.
 
-    title: str
-    recipe: str
-    published: float
-    is_bound: bool
-    percent: float
-    error: float
-    verdict: str
-    is_decided: bool
-    source: str
-
-
-def published_chart(pairs: Sequence[Pair], room: float, ink: Ink) -> Filled:
+    Fields: title, recipe, published, is_bound, percent, low, high, verdict, is_decided, source.
+    """
     rows = {
-        **columns([one.title for one in pairs], [mark_of(one.recipe) for one in pairs]),
-        **by_column([vars(one) for one in pairs]),
-        "beside": [f"{one.source}: {one.verdict}" for one in pairs],
-        "low": [one.percent - one.error for one in pairs],
-        "high": [one.percent + one.error for one in pairs],
+        **columns([one["title"] for one in pairs], [mark_of(one["recipe"]) for one in pairs]),
+        **by_column(pairs),
+        "beside": [f"{one['source']}: {one['verdict']}" for one in pairs],
     }
     ends = [*rows["low"], *rows["high"], *rows["published"], 0.0]
     return _published(ink).filled(

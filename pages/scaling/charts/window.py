@@ -6,7 +6,6 @@ curve sets it.
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 import altair as alt
 from numpy.typing import NDArray
@@ -15,10 +14,9 @@ from pages.kit.charts.bars import histogram
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW, axis_title
 from pages.kit.charts.parts import beside, rail, tips
-from pages.kit.charts.template import Filled, number, several, template, text
+from pages.kit.charts.template import Filled, Spec, number, several, template, text
 from pages.kit.charts.words import power_labels
 
-Spec = dict[str, Any]
 PICK = "pick"
 # What a hand can drag beside the handle, and the rail of the curve.
 NUMBERS, DECIBELS, ALONG_CURVE = "numbers", "decibels", "along"

@@ -36,6 +36,11 @@ def numbers(
     return draw_operand(InputKind(kind), tensor, shape, own_seed, fan_in=fan_in, outlier_every=every)
 
 
+def part_of(tile: Tile) -> tuple[slice, slice]:
+    """The elements of a tile, to index its tensor."""
+    return slice(tile.rows.start, tile.rows.stop), slice(tile.columns.start, tile.columns.stop)
+
+
 @dataclass(frozen=True, kw_only=True)
 class CornerOperand:
     """A corner of a stored tensor, float32[rows, columns]; operand and scales are None in bf16.
@@ -97,8 +102,7 @@ class CornerOperand:
         return quantize_part(self.x, self.operand, self.scales.effective, rows, columns, self._random)
 
     def amax(self, tile: Tile) -> float:
-        rows, columns = tile.rows, tile.columns
-        return float(np.abs(self.x[rows.start : rows.stop, columns.start : columns.stop]).max())
+        return float(np.abs(self.x[part_of(tile)]).max())
 
     def outer_of(self, tile: Tile) -> tuple[float, float] | None:
         """The outer scale above a stored tile, and its amax."""
@@ -163,8 +167,9 @@ class Scene:
         return (columns, rows) if self.matmul.is_transposed(side) else (rows, columns)
 
     def tile(self, side: Side, row: int, column: int) -> OperandTile:
-        operand, is_transposed = self.operand(side), self.matmul.is_transposed(side)
-        stored = operand.grid.tile_at(*((column, row) if is_transposed else (row, column)))
+        """The tile at a place in the grid of the stored operand."""
+        operand = self.operand(side)
+        stored = operand.grid.tile_at(row, column)
         free, k = stored.rows, stored.columns
         if self.matmul.k_is_rows(side):
             free, k = k, free

@@ -159,7 +159,7 @@ def test_a_wrong_sum_is_told_in_words_and_the_verdict_turns():
 def test_tiles_at_once_are_those_one_by_one_with_the_reference_s_values(recipe, matmul):
     scene = scene_for(recipe, matmul, LayerShape(130, 200, 50))
     for side in Side:
-        every, places = scene.tiles(side), np.ndindex(scene.grid_shape(side))
+        every, places = scene.tiles(side), np.ndindex(scene.operand(side).grid.scale_shape)
         at_once = zip(every.free.T.tolist(), every.k.T.tolist(), every.scale.tolist(), strict=True)
         tiles = [scene.tile(side, *place) for place in places]
         one_by_one = {(one.free.start, one.free.stop, one.k.start, one.k.stop): one.scale for one in tiles}

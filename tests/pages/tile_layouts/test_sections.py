@@ -63,7 +63,7 @@ def number(text: str) -> float:
 @pytest.mark.parametrize(("recipe", "matmul", "side"), OPERANDS_OF)
 def test_the_steps_on_a_card_end_at_the_scale(recipe, matmul, side):
     scene = matmul_scene(recipe, matmul, "gradient_like", 3, SMALL)
-    rows, columns = scene.grid_shape(side)
+    rows, columns = scene.operand(side).grid.scale_shape
     tile, steps = scene.tile(side, rows - 1, columns - 1), steps_of(scene, side, rows - 1, columns - 1)
     rule = recipe.spec(matmul).operand(side).scale_rule
     assert number([*steps.values()][-1]) == pytest.approx(tile.exact, rel=1e-3)
@@ -80,7 +80,7 @@ def test_the_steps_on_a_card_end_at_the_scale(recipe, matmul, side):
 def test_of_a_search_the_smaller_error_is_the_one_of_the_scale_that_is_kept():
     recipe = RECIPES["four_over_six"]
     scene, best = scene_for("four_over_six", "fprop", layer=SMALL), set()
-    for row in range(scene.grid_shape(Side.A)[0]):
+    for row in range(scene.a.grid.scale_shape[0]):
         steps = steps_of(scene, Side.A, row, 0)
         errors = {name.rsplit(" ", 1)[1]: number(steps[name]) for name in steps if "squared" in name}
         best.add(least := min(errors, key=errors.get))
