@@ -26,7 +26,6 @@ SHOW = Choice(
         "cost": "Promotion's price",
         "units": "The units",
     },
-    default="steps",
     moved={"measured": "units"},
 )
 TERMS = Select(
@@ -65,13 +64,10 @@ START = Select(
     key="sum_start",
     label="c starts with",
     options={0: "0", **{power: power_of_two(power) for power in range(1, LARGEST_START + 1)}},
-    default=0,
     help="What the products are added to. In the picture, pull c up.",
 )
 STEP = Whole(key="step", label="Step", low=1, high=128, default=4)
-ERROR = Choice(
-    key="sum_error", label="Error", options={RMS: "Size (rms)", BIAS: "Bias (signed mean)"}, default=RMS
-)
+ERROR = Choice(key="sum_error", label="Error", options={RMS: "Size (rms)", BIAS: "Bias (signed mean)"})
 LONGEST_K = Choice(
     key="longest_k",
     label="Up to K =",
@@ -87,7 +83,6 @@ MODEL_BITS = Select(
             off: f"{count(abs(off), 'bit')} {'more' if off > 0 else 'fewer'}" for off in (1, -1, 2, -2, 3, -3)
         },
     },
-    default=0,
     help="Would the comparison notice a model that keeps other bits?",
 )
 PROBE = Select(key="probe", label="Run", options={name: swept(name).title for name in SWEPT}, default="wgmma")

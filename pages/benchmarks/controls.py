@@ -40,14 +40,12 @@ SHOW = Choice(
         "any_shape": "Any shape",
         "cost": "Cost of a scale",
     },
-    default="ratios",
     moved={"table": "ratios"},
 )
 CACHE = Choice(
     key="cache",
     label="L2 cache",
     options={Cache.HOT.value: "Hot", Cache.COLD.value: "Cold"},
-    default=Cache.HOT.value,
     help="**Hot**: launches back to back over rotated buffers, as in training; the GPU's power limit shows. "
     "**Cold**: the L2 is flushed before each launch, and each launch is timed alone.",
 )
@@ -55,7 +53,6 @@ SIZE = Choice(
     key="bench_size",
     label="Shapes",
     options={"large": "Large", "skinny": "Few tokens"},
-    default="large",
     help=f"**Few tokens**: one of M, N and K is at most {_FEW}, as in decoding and in fine-grained experts.",
 )
 SHAPE = Select(
@@ -68,7 +65,6 @@ FAMILY = Select(
     key="bench_family",
     label="Recipes",
     options={ANY: "All"} | {family_key(family): family_title(family.value) for family in by_family()},
-    default=ANY,
 )
 DRAW_SEED = Whole(
     key="draw_seed",

@@ -28,7 +28,6 @@ def step_control(steps: Mapping[str, str]) -> Choice[str]:
         key="step",
         label="Step",
         options=options,
-        default=next(iter(options)),
         help="The steps of the lesson that ask for a prediction.",
     )
 

@@ -11,18 +11,12 @@ from pages.kit.widgets import Choice, Select, Settings, Several, Whole
 
 MOST, CHOSEN = 5, "chosen"
 
-SHOW = Choice(
-    key="differ_show",
-    label="Show",
-    options={"table": "Three differences", "size": "Tile size"},
-    default="table",
-)
+SHOW = Choice(key="differ_show", label="Show", options={"table": "Three differences", "size": "Tile size"})
 WHICH = Select(
     key="differ_family",
     label="Which recipes",
     options={CHOSEN: "Your choice"}
     | {family.name.lower(): family_title(family.value) for family in by_family()},
-    default=CHOSEN,
 )
 COMPARED = Several(
     key="differ_recipes",

@@ -22,7 +22,6 @@ SHOW = Choice(
     key="design_show",
     label="Show",
     options={"recipe": "Recipe", "error": "Error", "cost": "Cost", "runs": "Who can run it"},
-    default="recipe",
     moved={"knobs": "error", "text": "recipe"},
 )
 BEGIN = Select(

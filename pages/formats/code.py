@@ -54,14 +54,12 @@ ROUNDING = Select(
         "toward_zero": "toward zero",
         "stochastic": "stochastic",
     },
-    default="nearest_even",
     help="IEEE 754 and the FP8 casts of GPUs round to nearest, ties to even.",
 )
 OVERFLOW = Select(
     key="overflow",
     label="Too large becomes",
     options={"saturate": "the largest value", "inf": "infinity", "nan": "NaN"},
-    default="saturate",
     help="A format offers only the results that it has a code for.",
 )
 CONTROLS = (FORMAT, NUMBER, ROUNDING, OVERFLOW)

@@ -31,7 +31,6 @@ AXIS = Choice(
     key="axis",
     label="Axis",
     options={"log": "logarithmic", "linear": "linear", "count": "per power of two"},
-    default="log",
 )
 AXIS_TOP = Whole(
     key="axis_top",

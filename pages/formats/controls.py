@@ -43,7 +43,6 @@ SHOW = Choice(
         "gradients": "fp16 or bf16",
         "overflow": "Overflow",
     },
-    default="code",
     moved={"run": "overflow"},
 )
 OWN_EXPONENT = Whole(key="own_exponent", label="Exponent bits", low=0, high=8, default=3)

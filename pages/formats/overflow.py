@@ -30,7 +30,6 @@ RUN_BEYOND = Choice(
     key="run_beyond",
     label="Too large becomes",
     options={"special": "infinity or NaN", "saturate": "the largest value"},
-    default="special",
 )
 CONTROLS = (OVERFLOWING, RUN_FORMAT, RUN_BEYOND)
 

@@ -74,7 +74,7 @@ _BOTH = "along rows and down columns"
 
 def size_control() -> Choice:
     options = _sizes(row for of_gpu in rows.quantizers().rows.values() for row in of_gpu) or {"none": "none"}
-    return Choice(key="fused_size", label="Tensor", options=options, default=next(iter(options)))
+    return Choice(key="fused_size", label="Tensor", options=options)
 
 
 def _sizes(rows: Iterable[QuantizerRow]) -> dict[str, str]:

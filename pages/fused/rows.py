@@ -21,7 +21,6 @@ SHOW = Choice(
     key="fused_show",
     label="Show",
     options={"timeline": "Timelines", "amax": "One pass or two", "kernels": "Kernels"},
-    default="timeline",
 )
 TOKENS = Choice(
     key="fused_tokens",
@@ -78,7 +77,6 @@ def source_control() -> Choice:
         key="fused_gpu",
         label="Measured on",
         options=options,
-        default=next(iter(options)),
         help="The GPU of the recorded timelines, or those that were measured here in this session.",
     )
 

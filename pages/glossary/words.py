@@ -26,7 +26,6 @@ TERM = Select(
     key=TERM_KEY,
     label="One term",
     options={EVERY: "All terms"} | {slug: term.term for slug, term in glossary().items()},
-    default=EVERY,
 )
 
 ALL_CONTROLS = (FIND, TERM)

@@ -82,15 +82,18 @@ class Control(ABC, Generic[T]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Choice(Control[T]):
-    """One of `options`, side by side: values with their labels.
+    """One of `options`, side by side: values with their labels. Without a default, the first is it.
 
     `moved`: values of old addresses with their successors.
     """
 
     options: Mapping[T, str]
+    default: T = None  # type: ignore[assignment]
     moved: Mapping[str, T] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.default is None:
+            object.__setattr__(self, "default", next(iter(self.options)))
         super().__post_init__()
         if len(set(self.options.values())) != len(self.options):
             raise ValueError(f"{self.key}: two options share a label: {list(self.options.values())}")
@@ -110,8 +113,7 @@ class Choice(Control[T]):
 
     def narrow(self, *, options: Mapping[T, str]) -> Self:
         """Restrict the options. The first is the default if the old default is gone."""
-        default = self.default if self.default in options else next(iter(options))
-        return replace(self, options=options, default=default)
+        return replace(self, options=options, default=self.default if self.default in options else None)
 
     def widget(self, place: Place, on_change: Callable[[], None] | None) -> T | None:
         return self._draw(place.segmented_control, on_change, required=True)

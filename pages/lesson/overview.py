@@ -74,7 +74,6 @@ def chapter_control(lessons: Library) -> Choice[str]:
         key="chapter",
         label="Chapter",
         options={ALL: "All chapters"} | {one.name: one.title for one in lessons.chapters},
-        default=ALL,
     )
 
 

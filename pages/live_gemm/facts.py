@@ -56,7 +56,6 @@ ACCUMULATION = Select(
         Summation.PROMOTED.value: "Promoted",
         Summation.REFOLDED.value: REFOLDED_WORDS.capitalize(),
     },
-    default=Summation.RECIPE.value,
     help="Fast leaves the sum over all of K to the tensor core, which on Hopper keeps only some of fp32's "
     "bits (`use_fast_accum=True` in torch). Promoted takes a partial sum out at fixed steps along K "
     "and adds these in fp32. Refolded is for MXFP8 on a tensor core that takes no scales. A pass of "

@@ -15,7 +15,6 @@ SHOW = Choice(
     key="loss_show",
     label="Show",
     options={"curves": "Curves", "train": "Train one", "breaks": "Break it", "elsewhere": "Elsewhere"},
-    default="curves",
 )
 SIZE = Choice(
     key="loss_size",
@@ -35,7 +34,6 @@ LOSS = Choice(
     key="loss_of",
     label="Loss on",
     options={HELD_OUT: "Held-out", TRAINING: "Training", LAYERS: "Layers", ENDS: "Ends"},
-    default=HELD_OUT,
     help="**Held-out**: files that no step reads, the same for all runs. **Training**: the batches, as in a "
     "log; each line is compared with bf16 of its own seed, which read the same batches. **Layers**: no loss, "
     "but what a recipe does to the tensors of each layer. **Ends**: where each run ended, and how many runs "

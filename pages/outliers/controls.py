@@ -17,7 +17,6 @@ SHOW = Choice(
     key="outliers_show",
     label="Show",
     options={"map": "Error map", "lines": "Small channels", "matmuls": "Three matmuls", "more": "More"},
-    default="map",
 )
 MORE = Select(
     key="outliers_more",
@@ -30,7 +29,6 @@ MORE = Select(
         "story": "A story",
     }
     | ({"real": "Real tensors"} if len(OFFERED) > len(LAWS) else {}),
-    default="parts",
 )
 RECIPES_SHOWN = Several(
     key="recipes",
@@ -107,7 +105,6 @@ LINES = Choice(
     key="lines",
     label="Lines",
     options={"channels": "Channels (columns)", "tokens": "Tokens (rows)"},
-    default="channels",
 )
 COUNTED = Choice(
     key="counted",
@@ -126,7 +123,6 @@ READERS_SCALE = Choice(
     key="readers_scale",
     label="Scales of the bare tiles",
     options={"e8m0_round_up": "power of two", "fp32": "fp32"},
-    default="e8m0_round_up",
     help="A power of two only shifts a float's exponent, so that the copies differ where little is left of a "
     "number. An fp32 scale moves every number to another place between two codes.",
 )

@@ -16,7 +16,6 @@ SHOW = Choice(
     key="rotations_show",
     label="Show",
     options={"vector": "One vector", "error": "Error"},
-    default="vector",
     moved={"many": "vector", "bf16": "error"},
 )
 VECTORS, PRODUCT = "vectors", "product"
@@ -24,7 +23,6 @@ ERROR_OF = Choice(
     key="rotations_of",
     label="Error of",
     options={VECTORS: "Of vectors", PRODUCT: "Of a product"},
-    default=VECTORS,
 )
 SIZE = Select(
     key="rotations_size",
@@ -81,7 +79,6 @@ TILE = Choice(
     key="rotations_tile",
     label="One scale for",
     options={LINE: "16 elements", WHOLE_VECTOR: "the vector"},
-    default=LINE,
 )
 _FITS = {
     Fit.NEAREST: "fp32: amax / largest value",

@@ -17,7 +17,6 @@ EXTENT = Choice(
     key="check",
     label="Check",
     options={FULL: "Full", QUICK: "Quick"},
-    default=FULL,
     help="Full checks and times every recipe with all three matmuls, Quick with Fprop only.",
 )
 CONTROLS = (EXTENT,)

@@ -8,7 +8,6 @@ SHOW = Choice(
     key="scaling",
     label="Show",
     options={"window": "One scale", "rules": "The scale's own format", "delayed": "Now or delayed"},
-    default="window",
 )
 CONTROLS = (SHOW, SEED, window.ROLE, *window.CONTROLS, *rules.CONTROLS, *delayed.CONTROLS)
 FACTS = {**window.FACTS, **rules.FACTS, **delayed.FACTS}

@@ -19,7 +19,6 @@ SHOW = Choice(
         "mean": "The mean",
         "training": "In training",
     },
-    default="picture",
 )
 
 ORIGINAL, NEAREST = "original", "nearest"
@@ -56,7 +55,6 @@ ELEMENTS = Choice(
     key="elements",
     label="Numbers",
     options={FOUR_BITS: "All in four bits", "own": "As the recipes have it"},
-    default=FOUR_BITS,
 )
 SPOT = Choice(
     key="spot",
@@ -69,7 +67,6 @@ PIXELS = Select(
     key="pixels",
     label="Values a pixel may take",
     options={LEVELS_OF_GRAY: "equal steps", **format_options(is_element)},
-    default=LEVELS_OF_GRAY,
     help="Equal steps from black to white, or the positive values of a number format, its largest as white.",
 )
 LEVELS = Whole(
@@ -124,7 +121,6 @@ ROUNDED = Choice(
     key="rounded",
     label="Rounded in training",
     options={A_WEIGHT: "A weight", A_MATMUL: "A matmul"},
-    default=A_WEIGHT,
 )
 WEIGHT = Select(key="weight", label="The weight is kept in", options=_FORMATS, default="bf16")
 RATE = Choice(

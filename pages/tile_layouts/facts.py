@@ -26,7 +26,6 @@ SHOW = Choice(
         "copies": "Copies",
         "rule": "The rule",
     },
-    default="picture",
     moved={"counts": "copies"},
 )
 EACH = "each"
@@ -35,7 +34,6 @@ FAMILY = Select(
     label="Recipes",
     options={EACH: "One of each family"}
     | {family.name.lower(): family_title(family.value) for family in by_family()},
-    default=EACH,
     help="The recipes whose pictures stand side by side.",
 )
 

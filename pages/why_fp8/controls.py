@@ -16,7 +16,6 @@ SHOW = Choice(
         "scaled": "What is scaled",
         "history": "History",
     },
-    default="bound",
 )
 TOKENS = Whole(
     key="why_tokens",

@@ -21,14 +21,12 @@ MOMENT = Select(
     key="why_moment",
     label="What lies in memory",
     options={FORWARD: "After forward", BACKWARD: "In backward", INFERENCE: "Inference", CACHE: "KV cache"},
-    default=FORWARD,
 )
 BF16, FP8, NO_MASTER = "bf16", "e4m3", "none"
 WEIGHTS = Choice(
     key="why_weights",
     label="Weights of the model",
     options={BF16: "bf16", "fp32": "fp32", NO_MASTER: "quantized only"},
-    default=BF16,
     help="The copy that the optimizer's step changes, where the model itself keeps one.",
 )
 BATCH = Whole(

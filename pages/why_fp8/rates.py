@@ -16,7 +16,6 @@ UNIT = Choice(
     key="why_unit",
     label="Rates as",
     options={"tflop_s": "TFLOP/s", "bf16": "× its bf16", "first": f"× the {FIRST.name.split()[0]}"},
-    default="tflop_s",
 )
 RATES = (Rate.TF32, Rate.BF16, Rate.FP8, Rate.FP4)
 IDEA = (

@@ -238,7 +238,7 @@ def _lines(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
     dashes = alt.Scale(domain=[True, False], range=[[1, 0], [6, 4]])
     rules = (
         alt.Chart(alt.NamedData("roofs"))
-        .mark_rule()
+        .mark_rule(aria=False)
         .encode(
             x=x,
             y=y,

@@ -289,7 +289,7 @@ def _costs(ink: Ink) -> alt.LayerChart:
     ends = _data("ends")
     bars = (
         _data("bars")
-        .mark_bar(size=number("bar", 24.0), stroke=ink.page, strokeWidth=1, cornerRadius=2)
+        .mark_bar(size=number("bar", 24.0), aria=False, stroke=ink.page, strokeWidth=1, cornerRadius=2)
         .encode(
             y=y,
             x=alt.X("start:Q", title=_TIME, scale=times, axis=axis),

@@ -221,7 +221,7 @@ def _gold(ink: Ink) -> tuple[alt.Chart, ...]:
         for color, wide in ((ink.page, 5), (ink.text, 2))
     )
     number = here.properties(name=GOLD).mark_point(
-        filled=True, size=70, opacity=1, color=ink.gold, stroke=ink.text
+        filled=True, size=70, opacity=1, color=ink.gold, stroke=ink.text, aria=False
     )
     stops = marks.on_telephone(alt.Chart(alt.NamedData(STOPS)), "x", "y")
     places = alt.X("x:Q"), alt.Y("y:Q")

@@ -268,7 +268,7 @@ def line(ink: Ink) -> alt.LayerChart:
     color = is_on.then(alt.value(ink.text)).otherwise(alt.value(ink.soft))
     stretch = only("interval").mark_rule(y=AXIS, strokeWidth=24, strokeCap="round", color=ink.win)
     axis = alt.Chart(alt.Data(values=[{}])).mark_rule(y=AXIS, color=ink.line, strokeWidth=1.75)
-    brackets = ends.mark_text(y=AXIS, size=26, fontWeight="bold", color=ink.scale, **text)
+    brackets = ends.mark_text(y=AXIS, size=26, fontWeight="bold", color=ink.scale, aria=False, **text)
     triangle = typed.mark_point(
         y=AXIS - 14, shape="triangle-down", filled=True, size=80, color=ink.text, opacity=1
     )

@@ -181,7 +181,7 @@ def _grouped_chart(ink: Ink) -> alt.LayerChart:
         base.mark_bar(minBandSize=2, cornerRadiusEnd=2, height=thick).encode(
             x=x, color=alt.Color("color:N", scale=None), yOffset=offset
         ),
-        base.mark_text(align="left", dx=6, fontSize=14, color=ink.text).encode(
+        base.mark_text(align="left", dx=6, fontSize=14, color=ink.text, aria=False).encode(
             x=alt.X("share:Q"), text="words:N", yOffset=offset
         ),
         height=number("height", 280),

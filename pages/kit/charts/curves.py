@@ -68,7 +68,7 @@ def pointer(
         name=name, on="pointermove", nearest=True, clear="pointerout", encodings=["x"], empty=False
     )
     return (
-        data.mark_rule(color=ink.text)
+        data.mark_rule(color=ink.text, aria=False)
         .encode(
             x=x,
             opacity=alt.when(near).then(alt.value(0.7)).otherwise(alt.value(0)),

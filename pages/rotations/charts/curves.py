@@ -101,6 +101,6 @@ def _panel(name: str, x: alt.X, height: int, ink: Ink) -> alt.LayerChart:
 def _marker(name: str, x: alt.X, color: str, dash: list[int]) -> alt.Chart:
     return (
         alt.Chart(alt.NamedData(name))
-        .mark_rule(color=color, strokeDash=dash, strokeWidth=1.5)
+        .mark_rule(color=color, strokeDash=dash, strokeWidth=1.5, aria=False)
         .encode(x=x, tooltip=[alt.Tooltip("magnitude:Q", title="magnitude", format=".3~g")])
     )

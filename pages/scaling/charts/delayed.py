@@ -146,7 +146,7 @@ def _handles() -> alt.Chart:
     return (
         alt.Chart(alt.NamedData(STEPS))
         .transform_calculate(x0="datum.step - 0.5", x1="datum.step + 0.5")
-        .mark_rect(opacity=0)
+        .mark_rect(opacity=0, aria=False)
         .encode(x=_along("x0:Q"), x2=alt.X2("x1:Q"), tooltip=alt.value(None))
         .add_params(pick)
     )

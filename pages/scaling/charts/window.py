@@ -224,7 +224,7 @@ def _handles() -> alt.Chart:
         .transform_calculate(
             s0=f"datum.s - {STEP / 2}", s1=f"datum.s + {STEP / 2}", scale="'2^' + format(datum.s, '~f')"
         )
-        .mark_rect(opacity=0)
+        .mark_rect(opacity=0, aria=False)
         .encode(
             x=_along("s0:Q"),
             x2=alt.X2("s1:Q"),
