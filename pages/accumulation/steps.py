@@ -11,11 +11,10 @@ from pages.accumulation.charts.steps import LARGEST_START, PULL, PULL_RAIL, Step
 from pages.accumulation.charts.steps import STEP as SLIDER
 from pages.accumulation.data import cut_short, traced
 from pages.accumulation.facts import OPERANDS, START, STEP, TRACE_K, UNIT, draw_numbers, start_of
-from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.chart_slider import Hand, chart_with_slider, with_slider
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
-from pages.kit.stage.hand import Hand
 from pages.kit.view import draw_notice, here, page_ink, room
 
 C_HAND = Hand(label="What c starts with", way="up", rail=PULL_RAIL)

@@ -86,5 +86,4 @@ CONTROLS = (SHOW, MATMUL, CACHE, SIZE, FAMILY, *RECIPE_CONTROLS, SHAPE, DRAW_SEE
 
 def gpu_control(names: Sequence[str]) -> Choice:
     options = {slug(name): name for name in names} or {NO_GPU: "none"}
-    default = next(iter(options))
-    return Select(key="gpu", label="Measured on", options=options, default=default)
+    return Select(key="gpu", label="Measured on", options=options)

@@ -20,13 +20,12 @@ from pages.compare_recipes.charts.table import (
     table_chart,
 )
 from pages.compare_recipes.facts import CHOSEN, COMPARED, INPUT, NUMBER, WHICH, shown_recipes
-from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.chart_slider import Hand, chart_with_slider, with_slider
 from pages.kit.charts.parts import RAIL
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN, SEED, keys_of
-from pages.kit.stage.hand import Hand
 from pages.kit.view import Clicks, draw_notice, here, page_ink, room
 
 _CLICK = "_differences_click"

@@ -13,6 +13,7 @@ from pages.design.charts.cells import CHOOSE, STRIP, Cell, cells_chart, number_o
 from pages.design.derived import Answer, Facts, Verdict, facts
 from pages.design.draft import CELL, CELL_KEYS, INPUT, Draft, cell_key, draft_of
 from pages.design.recipe import put
+from pages.kit.chart_slider import Hand
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, short
@@ -22,7 +23,6 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.shared_controls import SEED
-from pages.kit.stage.hand import Hand
 from pages.kit.tables import grid
 from pages.kit.view import Clicks, draw_chart, draw_notice, here, page_ink
 from pages.kit.widgets import Place

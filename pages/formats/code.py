@@ -17,12 +17,12 @@ from fp8core.rounding import Overflow, Rounding
 from pages.formats.charts import code as charts
 from pages.formats.charts.words import ROLES, hexadecimal, number, power_or_number
 from pages.formats.controls import OPTIONS, OWN, TITLES, draw_own, format_of, sentence
+from pages.kit.chart_slider import Hand
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import code_text, percent_text
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
-from pages.kit.stage.hand import Hand
 from pages.kit.view import Clicks, draw_chart, draw_notice, here, page_ink, stage
 from pages.kit.widgets import Place, Select, Settings, Text
 

@@ -75,7 +75,6 @@ CHANGE = Select(
         name: variant.title + ("" if variant.shows is Shows.BREAKS else " (no harm here)")
         for name, variant in VARIANTS.items()
     },
-    default=next(iter(VARIANTS)),
 )
 DELTA = Number(
     key="loss_delta",

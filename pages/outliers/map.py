@@ -12,13 +12,12 @@ from PIL import Image
 
 from fp8core.inputs import InputKind
 from fp8core.tiles import WHOLE
-from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.chart_slider import Hand, chart_with_slider, with_slider
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import stored_tile
 from pages.kit.controls import Controls
-from pages.kit.stage.hand import Hand
 from pages.kit.view import draw_chart, draw_notice, here, page_ink, room, stage
 from pages.outliers import codes
 from pages.outliers.charts.map import APART, HAND, Stops, map_chart

@@ -91,7 +91,6 @@ SCALE = Select(
     key="rotations_scale",
     label="Scale",
     options={name: _FITS[rule.fit] for name, rule in SCALE_RULES.items()},
-    default=next(iter(SCALE_RULES)),
     help="How the scale follows from amax, the largest |x| of the tile. E8M0 stores powers of two only.",
 )
 

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from fp8core.quantize import quantized_values
 from fp8core.rotations import RotationKind
 from fp8core.tiles import WHOLE, TileGrid
-from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.chart_slider import Hand, chart_with_slider, with_slider
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, arrow
 from pages.kit.controls import Controls
-from pages.kit.stage.hand import Hand
 from pages.kit.view import draw_notice, here, page_ink, room
 from pages.rotations.charts.vectors import ENTRIES, OUTLIER, POSITIONS, vector_picture
 from pages.rotations.controls import MAGNITUDE, draw_cases, draw_rotation

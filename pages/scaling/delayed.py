@@ -99,7 +99,9 @@ def show(controls: Controls) -> None:
         delayed_spec(series, history, margin, page_ink()),
         key="scaling_delayed",
         is_fitted=True,
-        alt=_alt(delayed),
+        alt=f"Timeline of amax over {delayed.steps} steps and of the largest number that the delayed scale "
+        f"holds; {delayed.overflows} overflows are marked by triangles. Below, the bits of range unused at "
+        "each step.",
     )
     view.know.markdown(INTRO)
     view.know.markdown(_table([current, delayed]))
@@ -196,13 +198,6 @@ def _table(every: Sequence[Strategy]) -> str:
         bits = f"{one.unused_bits:.2f}", f"{one.most_unused_bits:.2f}"
         lines.append((one.title, f"{one.overflows} of {one.steps}", worst, *bits))
     return markdown_table(("Scale from", "overflows", "worst", "bits unused", "at most"), lines)
-
-
-def _alt(one: Strategy) -> str:
-    return (
-        f"Timeline of amax over {one.steps} steps and of the largest number that the delayed scale holds; "
-        f"{one.overflows} overflows are marked by triangles. Below, the bits of range unused at each step."
-    )
 
 
 def _strategies(settings: Settings) -> tuple[Strategy, Strategy]:

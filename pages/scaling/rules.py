@@ -15,14 +15,13 @@ from fp8core.inputs import InputKind, log_uniform_blocks
 from fp8core.quantize import values_under
 from fp8core.scales import E8M0_EVEN, E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE, ScaleRule, saturated_share
 from fp8core.tiles import TileGrid
-from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.chart_slider import Hand, chart_with_slider, with_slider
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Columns, Filled, arrow
 from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
 from pages.kit.scale_rules import recipe_rules, scale_rules
 from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_element
-from pages.kit.stage.hand import Hand
 from pages.kit.tables import markdown_table
 from pages.kit.view import draw_notice, here, page_ink, room
 from pages.kit.widgets import Choice, Number, Select, Settings

@@ -13,14 +13,13 @@ from fp8core.experiments.scale_sweep import ScaleSweep, sweep_scale
 from fp8core.formats import FORMATS
 from fp8core.inputs import INPUT_NOTES, RECORDED, InputKind, draw, stretch
 from fp8core.linear import OPERANDS, LayerTensor
-from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.chart_slider import Hand, chart_with_slider, with_slider
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.parts import RAIL
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import percent_text, short
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_narrow
-from pages.kit.stage.hand import Hand
 from pages.kit.view import draw_notice, here, page_ink
 from pages.kit.widgets import Choice, Number, Select, Settings
 from pages.scaling.charts.window import ALONG_CURVE, BIN, DECIBELS, NUMBERS, PICK, STEP, window_chart

@@ -8,14 +8,13 @@ from functools import lru_cache
 from fp8core.formats import FORMATS
 from fp8core.linear import LayerShape, LayerTensor
 from kernels.measure.peak_rates import PeakRates, Rate
-from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.chart_slider import Hand, chart_with_slider, with_slider
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count, duration, short
 from pages.kit.controls import Controls
 from pages.kit.look.presenter import projected
 from pages.kit.shared_controls import GPU, card
-from pages.kit.stage.hand import Hand
 from pages.kit.tables import grid
 from pages.kit.view import draw_notice, here, notices_wait, page_ink, room
 from pages.kit.widgets import Settings
