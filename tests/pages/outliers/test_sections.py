@@ -102,7 +102,7 @@ def frame(factor: int, every: int = OUTLIER_EVERY) -> tuple[ErrorMap, Filled]:
     source = source_of("outlier_channels", "fprop_a", (256, 512), 0, factor, every)
     subject = Subject(keys=("mxfp4",), role="fprop_a", source=source)
     part = error_map("mxfp4", "fprop_a", source)
-    return part, picture(subject, {"mxfp4": part}, 500, "light", has_hand=True)
+    return part, picture(subject, {"mxfp4": part}, 500, LIGHT, has_hand=True)
 
 
 def kept(spec: Filled) -> dict:
