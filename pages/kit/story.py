@@ -4,8 +4,7 @@ A page knows nothing of its frame: the frame's parameters (`pages.kit.address.FR
 """
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +19,6 @@ from pages.kit.classroom.follow import draw_following, publish
 from pages.kit.in_code.panel import draw_in_code
 from pages.kit.in_code.source_text import parsed
 from pages.kit.lesson import panel
-from pages.kit.lesson.library import Place
 from pages.kit.look import presenter
 from pages.kit.terms.explain import draw_words
 from pages.kit.view import close_view, here
@@ -69,33 +67,27 @@ def _docstring(script: str) -> str:
 
 
 def run_framed(parts: Mapping[str, Sequence[Page]]) -> None:
-    """Run the requested page in its frame; `parts`: pages by part of the story."""
-    story = [one for pages in parts.values() for one in pages]
-    lesson = panel.requested_step()
-    pages = {part: [one.for_streamlit() for one in of_part] for part, of_part in parts.items()}
-    page = st.navigation(pages, position="hidden")
-    if lesson is None:
-        draw_sidebar(pages)
-    with framed(story, next(one for one in story if one.title == page.title), lesson):
-        page.run()
-
-
-@contextmanager
-def framed(story: Sequence[Page], page: Page, lesson: Place | None) -> Iterator[None]:
-    """Draw the frame before a page and after it.
+    """Run the requested page in its frame; `parts`: pages by part of the story.
 
     Beside a step, the lesson leads on, and not the story. A page that calls `pages.kit.shell.end` keeps its
     frame's end; one that raises or reruns does not.
     """
+    story = [one for pages in parts.values() for one in pages]
+    lesson = panel.requested_step()
+    is_story = lesson is None
+    pages = {part: [one.for_streamlit() for one in of_part] for part, of_part in parts.items()}
+    requested = st.navigation(pages, position="hidden")
+    page = next(one for one in story if one.title == requested.title)
+    if is_story:
+        draw_sidebar(pages)
     close_view()
     presenter.read()
     panel.draw(lesson, page.name)
     draw_following(page.name)
-    is_story = lesson is None
     if is_story and page.thread and not presenter.projected():
         st.html(f'<p class="fp8-thread">{_FOR_KERNELS * page.is_for_kernels}{page.thread}</p>')
     try:
-        yield
+        requested.run()
     except StopException:
         _draw_end(story, page, is_story)
         raise

@@ -25,6 +25,7 @@ from pages.kit.in_code.texts import (
 )
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN, RECIPE
+from pages.kit.tables import markdown_table
 from pages.kit.view import here
 
 TITLE = "In code"
@@ -93,10 +94,10 @@ def recipes_on_screen(page_text: PageTexts, state: Mapping[str, Any]) -> tuple[s
 
 @lru_cache(maxsize=256)
 def _table(names: tuple[str, ...], library: int) -> str:
-    head = ["| recipe | its call; Tile layouts has the whole text |", "|:--|:--|"]
+    heads = ("recipe", "its call; Tile layouts has the whole text")
     with_texts = [name for name in names if name in published()]
-    rows = [f"| {RECIPES[name].title} | {_call(published()[name][library])} |" for name in with_texts]
-    return "\n".join([*head, *rows])
+    rows = ((RECIPES[name].title, _call(published()[name][library])) for name in with_texts)
+    return markdown_table(heads, rows, "<")
 
 
 def _call(text: CodeText) -> str:
