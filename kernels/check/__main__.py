@@ -52,6 +52,7 @@ def main(
     try:
         options = _parser().parse_args(arguments)
         _check(options)
+        options.helpers = processes_beside_check() // options.processes
     except ValueError as error:
         print(f"kernels.check: {error}", file=sys.stderr)
         return USAGE
@@ -59,9 +60,8 @@ def main(
     try:
         with ExitStack() as stack:
             others = [stack.enter_context(_other(options, number)) for number in range(1, options.processes)]
-            processes = processes_beside_check() // options.processes
-            early = stack.enter_context(early_pool(processes) or nullcontext())
-            _run(options, machine or Machine(), plan, reports, partial(Ahead, processes=processes), early)
+            early = stack.enter_context(early_pool(options.helpers) or nullcontext())
+            _run(options, machine or Machine(), plan, reports, early)
             for reports_of_other in others:
                 for report in reports_of_other(go_on=reports[-1].finished):
                     _add(options, reports, report)
@@ -105,11 +105,6 @@ def _other(options: argparse.Namespace, number: int) -> Iterator[Callable[..., I
             other.kill()
 
 
-def exit_code(reports: Sequence[Report]) -> int:
-    codes = {report.exit_code for report in reports}
-    return next((code for code in (STOPPED, 1, 0) if code in codes), 2)
-
-
 class _Parser(argparse.ArgumentParser):
     """Reports bad arguments in one sentence; argparse's exit code 2 has another meaning here."""
 
@@ -144,8 +139,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check(options: argparse.Namespace) -> None:
-    if options.device is not None:
-        CheckJob(device=options.device)
     check_whole(0, MAX_SEED, seed=options.seed)
     check_whole(1, _MOST_PROCESSES, processes=options.processes)
     if options.soak is None and (options.seed or options.minutes is not None or options.processes > 1):
@@ -174,12 +167,7 @@ def early_pool(processes: int) -> Precompile | None:
 
 
 def _run(
-    options: argparse.Namespace,
-    machine: Machine,
-    plan: Plan,
-    reports: list[Report],
-    helped: Callable[..., Ahead],
-    early: Precompile | None,
+    options: argparse.Namespace, machine: Machine, plan: Plan, reports: list[Report], early: Precompile | None
 ) -> None:
     def give_up(report: Report, after_s: float) -> None:
         _add(options, reports, given_up(report, after_s))
@@ -199,8 +187,8 @@ def _run(
                     watch.hear(so_far)
                     bar.draw(at, note)
 
-                own, early = partial(helped, early=early), None
-                report = run(job, machine, plan=steps, progress=tell, helped=own)
+                helped, early = partial(Ahead, processes=options.helpers, early=early), None
+                report = run(job, machine, plan=steps, progress=tell, helped=helped)
             _add(options, reports, report)
             if not report.finished:
                 return
@@ -226,7 +214,8 @@ def _end(options: argparse.Namespace, reports: Sequence[Report]) -> int:
     except OSError as error:
         print(f"kernels.check: the report could not be written: {error}", file=sys.stderr)
         return 1
-    return exit_code(reports)
+    codes = {report.exit_code for report in reports}
+    return next((code for code in (STOPPED, 1, 0) if code in codes), 2)
 
 
 if __name__ == "__main__":

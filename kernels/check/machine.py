@@ -25,18 +25,18 @@ def host() -> Facts:
 
 class Machine:
     def gpus(self) -> int:
-        torch, _ = _imported("torch")
+        torch, *_ = _package("torch")
         return torch.cuda.device_count() if torch is not None and torch.cuda.is_available() else 0
 
     def facts(self, device: int) -> Facts:
-        torch, torch_error = _imported("torch")
-        triton, triton_error = _imported("triton")
+        torch, torch_version, torch_error = _package("torch")
+        _, triton_version, triton_error = _package("triton")
         listed, gpus = driver(), self.gpus()
         facts = replace(
             host(),
-            torch=_installed("torch") if torch is None else str(torch.__version__),
+            torch=torch_version,
             torch_error=torch_error,
-            triton=_installed("triton") if triton is None else str(triton.__version__),
+            triton=triton_version,
             triton_error=triton_error,
             cuda=torch.version.cuda if torch is not None else None,
             hip=torch.version.hip if torch is not None else None,
@@ -84,21 +84,17 @@ class Machine:
         )
 
 
-def _installed(package: str) -> str | None:
+def _package(name: str) -> tuple[Any, str | None, str]:
+    """(module, version, why it does not load); (None, None, "") if it is not installed."""
     try:
-        return version(package)
+        installed = version(name)
     except PackageNotFoundError:
-        return None
-
-
-def _imported(package: str) -> tuple[Any, str]:
-    """(module, "") or (None, why not); a package that is not installed is no error."""
-    if _installed(package) is None:
-        return None, ""
+        return None, None, ""
     try:
-        return import_module(package), ""
+        module = import_module(name)
     except BROKEN_IMPORTS as error:
-        return None, f"{type(error).__name__}: {first_line(error)}"
+        return None, installed, f"{type(error).__name__}: {first_line(error)}"
+    return module, str(module.__version__), ""
 
 
 def abilities(facts: Facts) -> tuple[Ability, ...]:

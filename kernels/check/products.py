@@ -1,6 +1,6 @@
 """Our GEMMs on a device: are they within the derived bound, as the model says, and equal every time?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import isqrt
 
@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator
 from fp8core.formats import FORMATS
-from kernels.check.quantizers import checked_mnk
 from kernels.check.report import Figure, Group, Line, Verdict
-from kernels.check.steps import DistinctGemm, Findings
+from kernels.check.steps import DistinctGemm, Findings, checked_mnk
 from kernels.device import Device, DeviceKind, Unsupported
 from kernels.gemm.block_scaled import NATIVE
 from kernels.gemm.launch import gemm, torch_dtype
@@ -64,10 +63,6 @@ def check_product(case: DistinctGemm, outputs: int, findings: Findings, device: 
     return line
 
 
-def product_codes(case: DistinctGemm, device: Device) -> Iterator[Code]:
-    return codes_of(case.job(checked_mnk(device)), device)
-
-
 def check_all(group: Group, name: str, findings: Findings, device: Device) -> Line:
     if not findings.products:
         raise RuntimeError("no matmul ran, so there is nothing to compare")
@@ -105,10 +100,11 @@ def plan_of(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
     return plan_gemm(job.spec, mnk, device, job.accumulation)
 
 
-def codes_of(job: GemmJob, device: Device) -> Iterator[Code]:
-    plan = plan_of(job, device)
-    if not isinstance(plan, Unsupported):
-        yield launch_gemm, job, plan.blocks
+def codes_of(jobs: Iterable[GemmJob], device: Device) -> Iterator[Code]:
+    for job in jobs:
+        plan = plan_of(job, device)
+        if not isinstance(plan, Unsupported):
+            yield launch_gemm, job, plan.blocks
 
 
 def _against_bound(sampled: Sampled, device: Device) -> tuple[float, str]:

@@ -20,14 +20,14 @@ from fp8core.philox import random_bits
 from fp8core.recipes import Operand, Recipe
 from fp8core.rounding import Rounding
 from kernels.check.report import Group, Line
-from kernels.device import Device, DeviceKind, current_device, launching
+from kernels.check.steps import checked_mnk
+from kernels.device import Device, current_device, launching
 from kernels.launching.launch import launch
 from kernels.measure.operands import quantized
 from kernels.precompile import Code
 from kernels.quantize.facts import element_facts
 from kernels.quantize.tensor import float8
 
-_MNK, _MNK_INTERPRETED = (4080, 4080, 272), (80, 48, 144)
 SAMPLES = ("wide", "broken")
 _SPREAD = 30
 _RARE = 997
@@ -92,14 +92,6 @@ def check_casts(format_: FloatFormat, device: Device) -> Line:
         detail = f"{miswritten.sum():,} numbers get another code; {pair}."
     wrong = int(misread.sum() + miswritten.sum())
     return Line.of_comparison(Group.CASTS, format_.name, detail, read.size + x.size, wrong)
-
-
-def checked_mnk(device: Device) -> tuple[int, int, int]:
-    """(M, N, K) of quantizers and GEMMs: partial blocks and tiles at every edge, in multiples of 16.
-
-    One shape, so that each quantizer is compiled once.
-    """
-    return _MNK if device.kind is DeviceKind.GPU else _MNK_INTERPRETED
 
 
 @lru_cache(maxsize=8)

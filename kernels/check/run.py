@@ -52,7 +52,7 @@ class Ahead:
         self._stop()
 
     def wait_for(self, step: Step) -> None:
-        if self._pool is not None and self._began and step.codes:
+        if self._pool is not None and self._began:
             wait([self._pool.submit(*code) for code in step.codes(current_device())], PATIENCE_S)
 
     def end(self, tell: Callable[[int], None]) -> None:
@@ -83,7 +83,7 @@ class Ahead:
 
     def _begin(self) -> None:
         self._began, device = time.monotonic(), current_device()
-        codes = dict.fromkeys(code for step in self._steps if step.codes for code in step.codes(device))
+        codes = dict.fromkeys(code for step in self._steps for code in step.codes(device))
         with suppress(OSError):  # no more processes here: the check goes on alone
             self._pool = self._pool or Precompile(self._processes, device)
             self._pool.compile_for(device)
@@ -177,22 +177,21 @@ class _Course:
         if obstacle is not None:
             self.settle(step, *obstacle)
             return ""
+        verdict, detail, may_be_lost = Verdict.FAIL, "It came to no verdict.", False
         try:
             lines = step.run()
             self.add(*((lines,) if isinstance(lines, Line) else lines))
-            self.settle(step, Verdict.FAIL, "It came to no verdict.")
         except Unsupported as error:
-            self.settle(step, Verdict.NOT_SUPPORTED, _sentence(error.reason))
+            verdict, detail = Verdict.NOT_SUPPORTED, error.reason
         except MemoryError as error:
-            self.settle(step, Verdict.NOT_RUN, _sentence(f"out of memory: {first_line(error)}"))
+            verdict, detail = Verdict.NOT_RUN, f"out of memory: {first_line(error)}"
         except (*BREAKAGE, *triton_errors()) as error:
-            kind = type(error).__name__
+            kind, may_be_lost = type(error).__name__, self.facts.gpu is not None
+            detail = f"{kind}: {first_line(error)}"
             if kind == "OutOfMemoryError":
-                self.settle(step, Verdict.NOT_RUN, _sentence(f"out of GPU memory: {first_line(error)}"))
-            else:
-                self.settle(step, Verdict.FAIL, _sentence(f"{kind}: {first_line(error)}"))
-            return self.machine.fault() if self.facts.gpu is not None else ""
-        return ""
+                verdict, detail = Verdict.NOT_RUN, f"out of GPU memory: {first_line(error)}"
+        self.settle(step, verdict, _sentence(detail))
+        return self.machine.fault() if may_be_lost else ""
 
     def _obstacle(self, step: Step) -> tuple[Verdict, str] | None:
         facts, memory = self.facts, self.lines.get((Group.SETUP, "memory"))
@@ -235,8 +234,8 @@ class _Course:
             self.lines[line.group, line.name] = line
 
     def missing(self, step: Step) -> list[str]:
-        lines = {name: self.lines.get((step.group, name)) for name in step.names}
-        return [name for name, line in lines.items() if line is None or line.detail == WAITING]
+        lines = ((name, self.lines.get((step.group, name))) for name in step.names)
+        return [name for name, line in lines if line is None or line.detail == WAITING]
 
     def settle(self, step: Step, verdict: Verdict, detail: str) -> None:
         for name in self.missing(step):
@@ -291,11 +290,10 @@ def cut_short(report: Report, detail: str = STOPPED) -> Report:
 def given_up(report: Report, after_s: float) -> Report:
     """The final report of a check that stands still: the line at hand has failed."""
     detail = f"The GPU gave no answer for {after_s:g} s: a kernel waits for ever, or the driver does."
-    lines = list(report.lines)
-    for number in [number for number, line in enumerate(lines) if line.detail == WAITING][:1]:
-        lines[number] = replace(lines[number], verdict=Verdict.FAIL, detail=detail)
-    rest = cut_short(replace(report, lines=tuple(lines)), "The GPU no longer answers.")
-    return replace(rest, finished=True)
+    at = next((line for line in report.lines if line.detail == WAITING), None)
+    lines = [replace(at, verdict=Verdict.FAIL, detail=detail) if x is at else x for x in report.lines]
+    report = cut_short(replace(report, lines=tuple(lines)), "The GPU no longer answers.")
+    return replace(report, finished=True)
 
 
 def _sentence(text: str) -> str:

@@ -6,8 +6,9 @@ result is overwritten before the next. Every second GEMM has any blocks that the
 kernel that is seldom the best is soaked, too. Importing this needs no torch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -75,13 +76,13 @@ def soak_steps(job: CheckJob, facts: Facts, uuid: str, *, seed: int, count: int)
 
 
 def _step(number: int, job: GemmJob | QuantizerJob, on: str) -> Step:
-    name, is_gemm = f"{number}. {job.title}", isinstance(job, GemmJob)
+    name = f"{number}. {job.title}"
     return Step(
-        group=Group.GEMMS if is_gemm else Group.QUANTIZERS,
+        group=Group.GEMMS if isinstance(job, GemmJob) else Group.QUANTIZERS,
         names=(name,),
         run=Call("soak.soak_line", job, name, on),
         needed_bytes=SPEED_BYTES,
-        codes=(lambda device: codes(job, device)) if is_gemm else None,
+        codes=partial(codes, job),
     )
 
 
@@ -152,9 +153,9 @@ def soak_plan(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
     return replace(plan, blocks=blocks[rng.integers(len(blocks))])
 
 
-def codes(job: GemmJob, device: Device) -> tuple[Code, ...]:
-    plan = soak_plan(job, device)
-    return () if isinstance(plan, Unsupported) else ((launch_gemm, job, plan.blocks, True),)
+def codes(job: GemmJob | QuantizerJob, device: Device) -> Iterator[Code]:
+    if isinstance(job, GemmJob) and not isinstance(plan := soak_plan(job, device), Unsupported):
+        yield launch_gemm, job, plan.blocks, True
 
 
 def soak_line(job: GemmJob | QuantizerJob, name: str, on: str, device: Device) -> Line:

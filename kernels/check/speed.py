@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 import torch
 
 from fp8core.formats import FORMATS
 from fp8core.recipes import Operand
-from kernels.check.products import codes_of
 from kernels.check.quantizers import launch_quantizer
 from kernels.check.report import (
     COPY,
@@ -26,11 +26,11 @@ from kernels.check.report import (
     Reference,
     Verdict,
 )
-from kernels.check.steps import QUANTIZED, SPEED_SEED, DistinctGemm, Findings
+from kernels.check.steps import QUANTIZED, ROUNDS, SPEED_SEED, DistinctGemm, Findings
 from kernels.device import Device, Unsupported
 from kernels.gemm.plan import plan_gemm
 from kernels.measure.gemm import Buffers
-from kernels.measure.jobs import CHECKED, COPY_BYTES, GemmJob
+from kernels.measure.jobs import COPY_BYTES, GemmJob
 from kernels.measure.operands import Operands, normal, quantized
 from kernels.measure.peak_rates import GB_S, TFLOP_S, limits_of
 from kernels.measure.records import CEILINGS, GEMMS
@@ -43,7 +43,7 @@ from kernels.precompile import Code
 from kernels.quantize.plan import plan_quantize
 from kernels.quantize.strips import panel_rows
 
-ROUNDS, TURN_US = 5, 10_000.0
+TURN_US = 10_000.0
 WARM_S = 0.3
 NORMAL_SHARE = 0.85
 """Below this fraction of the recorded rate a line is slow: good cards of one model differ by less."""
@@ -62,6 +62,9 @@ _REASONS = (
 """Bits of NVML's nvmlClocksEventReasons that say that something slows work, the gravest first."""
 
 
+R = TypeVar("R", Row, Ceilings)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Turns:
     """Matmuls that took turns: microseconds by name, bf16 among them; why others have none."""
@@ -71,22 +74,18 @@ class Turns:
     gauges: Gauges
 
 
-def job_of(case: DistinctGemm) -> GemmJob:
-    return case.job(CHECKED, runs=ROUNDS)
-
-
 def time_copy(findings: Findings, device: Device) -> Line:
     """The line of a copy, alone: it draws less power, and a matmul after it would find a higher clock."""
     facts = findings.facts
     times, gauges = time_turns([Contender(COPY, [copy_launch(COPY_BYTES)])], findings.uuid)
-    gb_s = 2 * COPY_BYTES / times[COPY] / 1e3
+    gb_s, recorded = 2 * COPY_BYTES / times[COPY] / 1e3, newest(CEILINGS.read(RECORDS).rows, facts.gpu)
     return speed_line(
         COPY,
         gb_s,
         GB_S,
         facts=facts,
         gauges=gauges,
-        reference=copy_reference(CEILINGS.read(RECORDS).rows, facts.gpu),
+        reference=reference_of(recorded, recorded and recorded.rate(Peer.COPY)),
         fault=limits_of(device).memory_fault(gb_s),
     )
 
@@ -120,8 +119,8 @@ def quantizer_codes(operand: Operand, device: Device) -> Iterator[Code]:
 
 
 def time_torch(cases: Sequence[DistinctGemm], findings: Findings, device: Device) -> Iterator[Line]:
-    jobs = {case.name: job_of(case) for case in cases if case.name not in findings.wrong}
-    job, rows = job_of(cases[0]), GEMMS.read(RECORDS).rows
+    jobs = {case.name: case.timed for case in cases if case.name not in findings.wrong}
+    job, rows = cases[0].timed, GEMMS.read(RECORDS).rows
     turns = take_turns(job, jobs, device, findings.uuid, with_fp8=True)
     findings.turns[job.matmul] = turns
     for name, peer in ((TORCH_BF16, Peer.BF16), (TORCH_FP8, Peer.TORCH)):
@@ -132,7 +131,7 @@ def time_recipes(cases: Sequence[DistinctGemm], findings: Findings, device: Devi
     jobs = {}
     for case in cases:
         if case.name not in findings.wrong:
-            jobs[case.name] = job_of(case)
+            jobs[case.name] = case.timed
         else:
             detail = "Not timed: its product is not right."
             yield Line(name=case.name, group=Group.SPEED, verdict=Verdict.NOT_RUN, detail=detail)
@@ -146,11 +145,6 @@ def time_recipes(cases: Sequence[DistinctGemm], findings: Findings, device: Devi
         yield _matmul_line(name, Peer.OURS, job, turns, rows, findings.facts, device)
 
 
-def recipe_codes(cases: Sequence[DistinctGemm], device: Device) -> Iterator[Code]:
-    for case in cases:
-        yield from codes_of(job_of(case), device)
-
-
 def take_turns(
     first: GemmJob, jobs: Mapping[str, GemmJob], device: Device, uuid: str, *, with_fp8: bool = False
 ) -> Turns:
@@ -158,7 +152,10 @@ def take_turns(
 
     All share one clock, so their ratios are fair. `first` gives the shape of torch's operands.
     """
-    operands, refusals = _operand_sets(first, device), {}
+    numbers = first.m * first.k + first.n * first.k + first.m * first.n
+    sets = buffer_sets(numbers * FORMATS["bf16"].bytes, device.l2_bytes)
+    operands = [Operands.normal(first, device).as_operands() for _ in range(sets)]
+    refusals = {}
     contenders = [Contender(TORCH_BF16, [bf16_peer(a, b) for a, b in operands])]
     if with_fp8:
         fp8 = [fp8_peer(a, b) for a, b in operands]
@@ -187,6 +184,7 @@ def _matmul_line(
         return Line(name=name, group=Group.SPEED, verdict=Verdict.NOT_SUPPORTED, detail=detail)
     row, limits, is_bf16 = recorded_row(rows, facts.gpu, job), limits_of(device), peer is Peer.BF16
     rate, bf16 = (job.flop / turns.times[each] / 1e6 for each in (name, TORCH_BF16))
+    recorded_us = row and row.us(peer)
     return speed_line(
         name,
         rate,
@@ -194,16 +192,10 @@ def _matmul_line(
         facts=facts,
         gauges=turns.gauges,
         bf16=None if is_bf16 else bf16,
-        reference=reference_of(row, row and row.us(peer)),
+        reference=reference_of(row, recorded_us and job.flop / recorded_us / 1e6),
         recorded_clock_mhz=row.ours.clock_mhz if peer is Peer.OURS and row and row.ours else None,
         fault=(not is_bf16 and limits.fault(rate)) or limits.bf16_fault(bf16),
     )
-
-
-def _operand_sets(job: GemmJob, device: Device) -> list[tuple[torch.Tensor, ...]]:
-    numbers = job.m * job.k + job.n * job.k + job.m * job.n
-    sets = buffer_sets(numbers * FORMATS["bf16"].bytes, device.l2_bytes)
-    return [Operands.normal(job, device).as_operands() for _ in range(sets)]
 
 
 def time_turns(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Gauges]:
@@ -305,26 +297,19 @@ def why_slow(gauges: Gauges, facts: Facts) -> str:
 
 
 def recorded_row(rows: Iterable[Row], gpu: str | None, job: GemmJob) -> Row | None:
-    """The newest row of this GPU model and job, the last of a day; seed, runs and turns may differ."""
+    """The newest row of this GPU model and job; seed, runs and turns may differ."""
     free = {"seed": job.seed, "runs": job.runs, "turn_ms": job.turn_ms, "settle_ms": job.settle_ms}
-    same = [
-        row
-        for row in rows
-        if row.machine.name == gpu and row.ours is not None and replace(row.job, **free) == job
-    ]
-    return max(reversed(same), key=lambda row: row.date, default=None)
+    return newest([row for row in rows if row.ours is not None and replace(row.job, **free) == job], gpu)
 
 
-def copy_reference(ceilings: Iterable[Ceilings], gpu: str | None) -> Reference | None:
-    same = [each for each in ceilings if each.machine.name == gpu]
-    newest = max(same, key=lambda each: each.date, default=None)
-    return None if newest is None else _reference(newest, newest.rate(Peer.COPY))
+def newest(records: Sequence[R], gpu: str | None) -> R | None:
+    """The newest record of a GPU model, the last of a day."""
+    same = [each for each in reversed(records) if each.machine.name == gpu]
+    return max(same, key=lambda each: each.date, default=None)
 
 
-def reference_of(row: Row | None, time_us: float | None) -> Reference | None:
-    return None if row is None or not time_us else _reference(row, row.job.flop / time_us / 1e6)
-
-
-def _reference(source: Row | Ceilings, value: float) -> Reference:
-    machine = source.machine
-    return Reference(value=value, gpu=machine.name, date=source.date, versions=dict(machine.versions))
+def reference_of(record: Row | Ceilings | None, rate: float | None) -> Reference | None:
+    if record is None or not rate:
+        return None
+    machine = record.machine
+    return Reference(value=rate, gpu=machine.name, date=record.date, versions=dict(machine.versions))

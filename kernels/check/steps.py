@@ -10,9 +10,9 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, LayerShape, Matmul, Side
 from fp8core.recipes import RECIPES, Family, MatmulSpec, Operand, Recipe
 from kernels.check.report import COPY, TORCH_BF16, TORCH_FP8, CheckJob, Facts, Group, Line
-from kernels.device import HOPPER, Device, Unsupported, current_device
+from kernels.device import HOPPER, Device, DeviceKind, Unsupported, current_device
 from kernels.gemm.numerics import Summation, numerics_of
-from kernels.measure.jobs import MNK, GemmJob
+from kernels.measure.jobs import CHECKED, MNK, GemmJob
 from kernels.precompile import Code
 
 if TYPE_CHECKING:
@@ -25,6 +25,16 @@ PREDICTED = 100_000
 SPEED_BYTES = 8 << 30  # of free memory, for the timed matmuls and the copy
 
 QUANTIZED, SPEED_SEED = (8192, 8192), 1
+ROUNDS = 5
+_MNK, _MNK_INTERPRETED = (4080, 4080, 272), (80, 48, 144)
+
+
+def checked_mnk(device: Device | None = None) -> MNK:
+    """(M, N, K) of quantizers and GEMMs: partial blocks and tiles at every edge, in multiples of 16.
+
+    One shape, so that each quantizer is compiled once.
+    """
+    return _MNK if device is None or device.kind is DeviceKind.GPU else _MNK_INTERPRETED
 
 
 class Call:
@@ -51,7 +61,7 @@ class Step:
     run: Callable[[], Line | Iterable[Line]]
     torch_only: bool = False
     needed_bytes: int = 0
-    codes: Callable[[Device], Iterable[Code]] | None = None
+    codes: Callable[[Device], Iterable[Code]] = lambda device: ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +75,10 @@ class DistinctGemm:
     @property
     def name(self) -> str:
         return name_of(self.recipe, self.matmul)
+
+    @property
+    def timed(self) -> GemmJob:
+        return self.job(CHECKED, runs=ROUNDS)
 
     def job(self, mnk: MNK | LayerShape, **fields: Any) -> GemmJob:
         return GemmJob.of(self.recipe.name, self.matmul.name, mnk, **fields)
@@ -136,7 +150,7 @@ def _comparisons(
         yield Step(group=Group.QUANTIZERS, names=(recipe.name,), run=run, codes=codes)
     for case in cases:
         run = Call("products.check_product", case, -(-PREDICTED // len(cases)), findings)
-        codes = Call("products.product_codes", case)
+        codes = Call("products.codes_of", [case.job(checked_mnk())])
         yield Step(group=Group.GEMMS, names=(case.name,), run=run, codes=codes)
     for group, name in ((Group.ACCUMULATOR, "every predicted output"), (Group.DETERMINISM, "every matmul")):
         yield Step(group=group, names=(name,), run=Call("products.check_all", group, name, findings))
@@ -158,5 +172,6 @@ def _speeds(
     run = Call("speed.time_torch", of[matmuls[0].name], findings)
     yield Step(names=(TORCH_BF16, TORCH_FP8), run=run, torch_only=True, **shared)
     for own in filter(None, of.values()):
-        run, codes = Call("speed.time_recipes", own, findings), Call("speed.recipe_codes", own)
+        codes = Call("products.codes_of", [case.timed for case in own])
+        run = Call("speed.time_recipes", own, findings)
         yield Step(names=tuple(case.name for case in own), run=run, codes=codes, **shared)

@@ -5,7 +5,7 @@ descriptor is a tensor map, its sizes and its strides. Two pointers to scratch m
 not use, come last.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,20 +72,16 @@ def parameters(kernel: Any, arguments: Mapping[str, Any]) -> tuple[Parameter, ..
     maps = iter(facts.tensordesc_meta or ())
     every: list[Parameter] = []
     for name, kind in kernel.src.signature.items():
-        every += _of(name, kind, arguments.get(name), maps)
+        argument, kind = arguments.get(name), str(kind)
+        if kind.startswith("tensordesc<"):
+            every += _described(argument, next(maps, None))
+        elif kind.startswith("*"):
+            every.append(Parameter(bytes=WORD_BYTES, tensor=argument))
+        elif kind in _INTEGERS and isinstance(argument, int):
+            every.append(Parameter(bytes=_INTEGERS[kind], value=argument))
+        elif kind != "constexpr":
+            raise Uncacheable(f"{name} is of type {kind}")
     return (*every, Parameter(bytes=WORD_BYTES), Parameter(bytes=WORD_BYTES))
-
-
-def _of(name: str, kind: Any, argument: Any, maps: Iterator[Any]) -> list[Parameter]:
-    if kind == "constexpr":
-        return []
-    if isinstance(kind, str) and kind.startswith("tensordesc<"):
-        return _described(argument, next(maps, None))
-    if isinstance(kind, str) and kind.startswith("*"):
-        return [Parameter(bytes=WORD_BYTES, tensor=argument)]
-    if kind in _INTEGERS and isinstance(argument, int):
-        return [Parameter(bytes=_INTEGERS[kind], value=argument)]
-    raise Uncacheable(f"{name} is of type {kind}")
 
 
 def _described(descriptor: Any, facts: Mapping[str, Any] | None) -> list[Parameter]:

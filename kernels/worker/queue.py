@@ -56,8 +56,6 @@ fetched for longest go first: a page asks twice a second.
 """
 
 _HALF_LIFE_S = 60.0  # after which a second of GPU counts half
-_COMPILE_S = 2.0  # of a GEMM's kernels, roughly
-_RESTARTS = 2  # of a job that gives way and then starts from the beginning
 _NEWEST_WEIGHT = 0.3
 _LOOK_EVERY_S, _COMING = 0.5, 6
 _SESSIONS = 4096
@@ -76,7 +74,7 @@ class Run:
     - claims: tickets that want its result, with their sessions.
     - waiting_since, since, stage_began: when it was queued, taken by a worker, and began its stage: the first
       answer's or the careful one's.
-    - takes, gave_way: workers that took it, all but the last of them lost; pauses for others.
+    - takes: workers that took it, all but the last of them lost.
     - code, planned: compilation of its next stage, and of its careful one.
     - simple_first: the simple kernel gives the first answer, while the planned one is compiled.
     """
@@ -92,9 +90,7 @@ class Run:
     so_far: Result | None = None
     since: float = 0.0
     stage_began: float = 0.0
-    compile_s: float = 0.0
     takes: int = 0
-    gave_way: int = 0
     is_leaving: bool = False
 
     @cached_property
@@ -265,14 +261,16 @@ class WorkerQueue:
     def must_give_way(self, run: Run) -> bool:
         """True if a run is to stop for now: more runs wait for a first answer than workers are free.
 
-        Careful work stops at once, a long job after its slot.
+        Careful work stops at once, a job with a part to go on from after its slot.
         """
         with self._changed:
             if not run.is_leaving and self._waiting:
                 first_answers = sum(not other.is_careful for other in self._in_order())
                 leaving = sum(other.is_leaving for other in self._active)
                 is_needed = first_answers > self._free + leaving
-                run.is_leaving = is_needed and (run.is_careful or self._had_its_slot(run))
+                has_part = run.kind.partial is Partial.PART and run.so_far is not None
+                is_long = has_part and self.clock() - run.stage_began > SLOT_S
+                run.is_leaving = is_needed and (run.is_careful or is_long)
             return run.is_leaving
 
     def report(self, run: Run, fraction: float, note: str, partial: Result | None = None) -> None:
@@ -300,7 +298,6 @@ class WorkerQueue:
             if not run.is_careful:
                 self._charge(run)
             run.takes = 0
-            run.gave_way += 1
             run.waiting_since = self.clock()
             self.put_back(run)
 
@@ -409,7 +406,6 @@ class WorkerQueue:
     def _begin(self, run: Run) -> Run:
         """Give a run to a worker. Its number is new: messages about an earlier turn do not count."""
         self._waiting.remove(run)
-        run.compile_s = self._compile_s(run)
         if run.planned is not None and self._pool is not None and self._pool.knows_device:
             run.simple_first = run.code is not run.planned and not run.planned.done()
         if run.code is not None:
@@ -421,30 +417,17 @@ class WorkerQueue:
         self._active.append(run)
         return run
 
-    def _had_its_slot(self, run: Run) -> bool:
-        may_leave = {
-            Partial.PART: run.so_far is not None,
-            Partial.NONE: run.gave_way < _RESTARTS,
-            Partial.ANSWER: False,  # it would lose all that it did
-        }[run.kind.partial]
-        return may_leave and run.progress is not None and self.clock() - run.stage_began > SLOT_S
-
     def _end_stage(self, run: Run) -> None:
         """Note a stage's duration. Careful work is not charged: nobody else wants its time."""
-        seconds = max(0.0, self.clock() - run.stage_began - run.compile_s)
+        seconds = self.clock() - run.stage_began
         mean = self._durations.get(run.stage, seconds)
         self._durations[run.stage] = mean + _NEWEST_WEIGHT * (seconds - mean)
-        run.compile_s = 0.0
         if not run.is_careful:
             self._charge(run)
 
     def _stage_s(self, run: Run) -> float:
-        compile_s = self._compile_s(run) if run in self._waiting else run.compile_s
         cost = run.kind.cost(run.job)
-        return self._durations.get(run.stage, cost.careful_s if run.is_careful else cost.first_s) + compile_s
-
-    def _compile_s(self, run: Run) -> float:
-        return _COMPILE_S if run.code is not None and not run.code.done() else 0.0
+        return self._durations.get(run.stage, cost.careful_s if run.is_careful else cost.first_s)
 
     def _charge(self, run: Run) -> None:
         now, sessions = self.clock(), set(run.claims.values())

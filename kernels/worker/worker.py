@@ -178,7 +178,8 @@ class WorkerProcess:
 
     def _end(self, code: int, lines: list[str]) -> Lost:
         if code < 0:
-            how = f"was ended by signal {_signal_name(-code)}"
+            names = {each.value: each.name for each in signal.Signals}
+            how = f"was ended by signal {names.get(-code, -code)}"
             if -code == signal.SIGKILL:
                 how += " (the system does that when memory runs out)"
         else:
@@ -187,13 +188,6 @@ class WorkerProcess:
             (line for line in reversed(lines) if _ERROR_LINE.match(line)), lines[-1] if lines else ""
         )
         return Lost(f"{how}: {last_words[:_CHARACTERS_SHOWN]}" if last_words else how)
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)
 
 
 Launch = Callable[[], WorkerProcess]
@@ -251,12 +245,14 @@ class Supervisor(threading.Thread):
         self.device: str | None = None
 
     def run(self) -> None:
+        limits = self._limits
         if self._is_eager:
             with suppress(Lost):  # A job raises it again.
                 self._start()
                 self._alive.send(WarmUp())
         while not self.is_retired:
-            not_before = self._queue.clock() + self._rest_s
+            rest_s = limits.rest_s * 2 ** min(self._failures - 1, 30) if self._failures else 0.0
+            not_before = self._queue.clock() + min(rest_s, limits.longest_rest_s)
             if (run := self._queue.take(not_before=not_before, idle=self._while_idle)) is None:
                 break
             try:
@@ -267,12 +263,7 @@ class Supervisor(threading.Thread):
                 self._queue.finish(run, end)
         self._queue.remove(self)
         if self._process is not None:
-            self._process.close(self._limits.stop_s)
-
-    @property
-    def _rest_s(self) -> float:
-        limits, doublings = self._limits, min(self._failures - 1, 30)
-        return min(limits.rest_s * 2**doublings, limits.longest_rest_s) if self._failures else 0.0
+            self._process.close(limits.stop_s)
 
     def _start(self) -> None:
         try:

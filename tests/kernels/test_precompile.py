@@ -44,7 +44,7 @@ for code, *arguments in CODES:
 import torch
 print(json.dumps([found, current_device() == HOPPER, HOPPER.place, torch.cuda.is_initialized()]))
 """
-GEMM = 'codes_of(GemmJob(recipe="deepseek_v3", matmul="fprop", m=256, n=256, k=256), HOPPER)'
+GEMM = 'codes_of([GemmJob(recipe="deepseek_v3", matmul="fprop", m=256, n=256, k=256)], HOPPER)'
 LAYER = '((launch_layer, "mxfp8", 256, 256, 256),)'
 
 

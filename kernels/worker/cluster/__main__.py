@@ -14,7 +14,7 @@ import sys
 import time
 from importlib.util import find_spec
 
-from kernels.worker.cluster.hosts import CLUSTER_VARIABLE, Node, difference, facts_here, node_lines, nodes_in
+from kernels.worker.cluster.hosts import CLUSTER_VARIABLE, difference, facts_here, first_host, say
 from kernels.worker.cluster.node import ENVIRONMENT, FIRST_PORT, first_node, further_node, ray_node
 from kernels.worker.worker import visible_gpus
 
@@ -60,7 +60,7 @@ def _head(arguments: argparse.Namespace) -> int:
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     address = f"{arguments.host}:{arguments.port}"
     with ray_node(first_node(arguments.host, arguments.port, facts_here())):
-        _say(
+        say(
             f"This host's cluster is at {address}. On a further host, with the file ~/.ray/auth_token of "
             f"this one: make cluster HEAD={address}"
         )
@@ -84,14 +84,14 @@ def _join(arguments: argparse.Namespace) -> int:
     _reach(address)
     facts = facts_here()
     with ray_node(further_node(address, gpus, arguments.port, facts)) as node:
-        if differences := difference(_first_host(address).labels, facts):
+        if differences := difference(first_host(address).labels, facts):
             time.sleep(_SHOWN_S)
             raise ValueError(
                 f"{address} does not use this host, because it differs: {differences}. Make both alike."
             )
-        _say(f"This host has joined {address} and lends {gpus} GPU{'s' * (gpus > 1)}. Ctrl-C leaves.")
+        say(f"This host has joined {address} and lends {gpus} GPU{'s' * (gpus > 1)}. Ctrl-C leaves.")
         node.wait()
-    _say(f"The cluster at {address} has ended.")
+    say(f"The cluster at {address} has ended.")
     return 0
 
 
@@ -104,20 +104,6 @@ def _reach(address: str) -> None:
             f"Nothing answers at {address} ({error}): start the app there first (make app CLUSTER={host}), "
             f"and let its firewall pass TCP ports {FIRST_PORT} to {FIRST_PORT + 99}, in both directions."
         ) from error
-
-
-def _first_host(address: str) -> Node:
-    with node_lines(address) as bridge:
-        line = bridge.stdout.readline() if bridge.stdout is not None else ""
-        bridge.kill()
-    head = [node for node in nodes_in(line or "[]") if node.is_head]
-    if not head:
-        raise ValueError(f"{address} does not answer any more.")
-    return head[0]
-
-
-def _say(sentence: str) -> None:
-    print(sentence, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -117,15 +117,29 @@ def nodes_in(line: str) -> list[Node]:
     return [Node(**node) for node in json.loads(line)]
 
 
+def first_host(address: str) -> Node:
+    """The first host of a cluster. Raises ValueError if it does not answer."""
+    with node_lines(address) as bridge:
+        line = bridge.stdout.readline() if bridge.stdout is not None else ""
+        bridge.kill()
+    head = next((node for node in nodes_in(line or "[]") if node.is_head), None)
+    if head is None:
+        raise ValueError(f"{address} does not answer any more.")
+    return head
+
+
+def say(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)
+
+
 class Follower(threading.Thread):
     """Follows the cluster's hosts, and gives their GPUs to a queue. `say` prints for the app's owner."""
 
     def __init__(
-        self, queue: WorkerQueue, address: str, *engine: str, say: Callable[[str], None] | None = None
+        self, queue: WorkerQueue, address: str, *engine: str, say: Callable[[str], None] = say
     ) -> None:
         super().__init__(name="cluster", daemon=True)
-        self._queue, self._address, self._engine = queue, address, engine
-        self._say = say or (lambda sentence: print(sentence, file=sys.stderr, flush=True))
+        self._queue, self._address, self._engine, self._say = queue, address, engine, say
         self._here: Facts = {}
         self._there: dict[str, Node] = {}
         self._closed = threading.Event()

@@ -33,8 +33,7 @@ def codes(device: Device) -> Iterator[Code]:
     for job in (*offered(), *(variant.job for variant in VARIANTS.values())):
         yield from (*codes_of(job), *codes_beside(job))
     for step in check_steps(CheckJob(), replace(host(), interpreted=False), ""):
-        if step.codes is not None:
-            yield from step.codes(device)
+        yield from step.codes(device)
 
 
 def device_named(gpu: str) -> Device:

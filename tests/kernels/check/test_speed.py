@@ -12,12 +12,11 @@ import pytest
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.check.report import Reference, Verdict
-from kernels.check.speed import held_by, job_of, recorded_row, reference_of, speed_line
+from kernels.check.speed import held_by, recorded_row, reference_of, speed_line
 from kernels.check.steps import DistinctGemm
 from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import GemmJob
 from kernels.measure.records import GEMMS
-from kernels.measure.rows import Peer
 from kernels.nvml import Gauges
 from kernels.paths import RECORDS, TOP
 from tests.kernels.check.reports import H200
@@ -89,9 +88,9 @@ def test_the_newest_row_of_the_same_gpu_and_gemm_is_the_reference():
     assert recorded_row([older, newer, again], "A GPU", job) is again
     assert recorded_row(others, "A GPU", job) is None
     assert recorded_row([ROW], None, job) is None
-    reference = reference_of(ROW, ROW.us(Peer.OURS))
-    assert reference.value == pytest.approx(ROW.tflop_s)
-    assert (reference.gpu, reference.date) == ("A GPU", ROW.date)
+    assert reference_of(ROW, 7.0) == Reference(
+        value=7.0, gpu="A GPU", date=ROW.date, versions=dict(ROW.machine.versions)
+    )
     assert reference_of(None, 1.0) is None
     assert reference_of(ROW, None) is None
 
@@ -102,7 +101,7 @@ def test_the_h200_is_recorded_for_every_gemm_of_a_recipe_that_was_measured():
     assert {"per_tensor", "rowwise", "deepseek_v3", "mxfp8"} <= measured
     for recipe in measured:
         for matmul in MATMULS:
-            job = job_of(DistinctGemm(recipe=RECIPES[recipe], matmul=MATMULS[matmul], others=()))
+            job = DistinctGemm(recipe=RECIPES[recipe], matmul=MATMULS[matmul], others=()).timed
             assert isinstance(job, GemmJob)
             assert recorded_row(rows, "NVIDIA H200", job) is not None, job.title
 

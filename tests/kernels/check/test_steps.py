@@ -16,6 +16,7 @@ from kernels.check.report import COPY, TORCH_BF16, TORCH_FP8, CheckJob, Group, V
 from kernels.check.run import run
 from kernels.check.steps import (
     PREDICTED,
+    Call,
     DistinctGemm,
     Step,
     check_steps,
@@ -101,12 +102,12 @@ def test_a_quick_check_is_of_fprop_only(quick):
 def test_every_call_of_a_full_check_is_of_a_function_that_takes_it():
     """Steps of speed run on a GPU alone, so nothing else would find a wrong name here."""
     steps = check_steps(CheckJob(), H200, "")
-    for call in filter(None, (each for step in steps for each in (step.run, step.codes))):
+    for call in (each for step in steps for each in (step.run, step.codes) if isinstance(each, Call)):
         signature(call.function).bind(*call.arguments, HOPPER)
 
 
 def test_the_manual_says_how_much_a_full_check_compiles():
-    codes = [code for step in check_steps(CheckJob(), H200, "") if step.codes for code in step.codes(HOPPER)]
+    codes = [code for step in check_steps(CheckJob(), H200, "") for code in step.codes(HOPPER)]
     operands = {code[1] for code in codes if code[0] is launch_quantizer}
     figures = f"the kernels of {len(distinct_gemms(MATMULS.values()))} matmuls and {len(operands)} quantizers"
     assert figures in " ".join((TOP / "docs/check.md").read_text(encoding="utf-8").split())
