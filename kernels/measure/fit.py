@@ -171,13 +171,16 @@ def _rounded(value: Any) -> Any:
     return float(f"{value:.4g}")
 
 
+def _tables(rates: Rates) -> dict[str, dict[str, dict[str, float]]]:
+    tables = {"shared": {"": rates.shared}, "variants": rates.variants, "classes": rates.classes}
+    return {table: {of: dict(own) for of, own in owners.items()} for table, owners in tables.items()}
+
+
 def _numbers(rates: Rates) -> dict[Key, float]:
     """The rates that are fitted."""
-    numbers = {("shared", "", name): rate for name, rate in rates.shared.items() if name != "sm_gb_s"}
-    for table in ("variants", "classes"):
-        for of, own in getattr(rates, table).items():
-            numbers |= {(table, of, name): rate for name, rate in own.items() if name != "count"}
-    return numbers
+    owners = ((table, of, own) for table, each in _tables(rates).items() for of, own in each.items())
+    numbers = {(table, of, name): rate for table, of, own in owners for name, rate in own.items()}
+    return {key: rate for key, rate in numbers.items() if key[-1] not in ("sm_gb_s", "count")}
 
 
 def _count(rates: Rates, key: Key) -> float:
@@ -190,9 +193,7 @@ def _count(rates: Rates, key: Key) -> float:
 
 
 def _with(rates: Rates, keys: Sequence[Key], values: Vector) -> Rates:
-    tables = {"shared": {"": dict(rates.shared)}}
-    for of in ("variants", "classes"):
-        tables[of] = {key: dict(each) for key, each in getattr(rates, of).items()}
+    tables = _tables(rates)
     for (table, of, name), value in zip(keys, np.exp(values).tolist(), strict=True):
         tables[table][of][name] = value
     return replace(rates, shared=tables["shared"][""], variants=tables["variants"], classes=tables["classes"])

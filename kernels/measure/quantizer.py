@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from fp8core.linear import LayerTensor
-from fp8core.recipes import RECIPES
+from fp8core.recipes import RECIPES, Operand
 from kernels.device import current_device
 from kernels.faults import first_line
 from kernels.launching.trace import Trace, tracing
@@ -33,11 +33,40 @@ from kernels.quantize import (
 )
 from kernels.quantize.quantize import LAUNCHES
 
-_SHAPES = {
-    QuantizerKernel.QUANTIZE: (8192, 8192),
-    QuantizerKernel.SWIGLU: (4096, 14336),
-    QuantizerKernel.SWIGLU_BACKWARD: (4096, 28672),
-    QuantizerKernel.RMS_NORM: (8192, 4096),
+EPS = 1e-6
+SEED = 1
+Inputs = tuple[torch.Tensor, ...]
+Run = Callable[[Inputs], Any]
+
+
+class Kernel(NamedTuple):
+    """A quantizer: its tensor's shape by default, its inputs' shapes, ours, and what torch computes first."""
+
+    shape: tuple[int, int]
+    inputs: Callable[[int, int], tuple[tuple[int, ...], ...]]
+    ours: Callable[..., Any]
+    compute: Callable[..., torch.Tensor]
+
+
+def _quantize(x: torch.Tensor, operands: Sequence[Operand], *, seeds: list[int | None], **more: Any) -> Any:
+    if len(operands) == 2:
+        return quantize_both(x, *operands, seeds=seeds, **more)
+    return quantize(x, operands[0], seed=seeds[0], **more)
+
+
+def _rms_norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.rms_norm(x, weight.shape, weight, EPS)
+
+
+_KERNELS = {
+    QuantizerKernel.QUANTIZE: Kernel((8192, 8192), lambda m, n: ((m, n),), _quantize, lambda x: x),
+    QuantizerKernel.SWIGLU: Kernel((4096, 14336), lambda m, n: ((m, 2 * n),), swiglu_quantize, swiglu),
+    QuantizerKernel.SWIGLU_BACKWARD: Kernel(
+        (4096, 28672), lambda m, n: ((m, n // 2), (m, n)), swiglu_backward_quantize, swiglu_backward
+    ),
+    QuantizerKernel.RMS_NORM: Kernel(
+        (8192, 4096), lambda m, n: ((m, n), (n,)), partial(rms_norm_quantize, eps=EPS), _rms_norm
+    ),
 }
 _TABLE = (
     *(("GB/s", 7), ("of copy", 8), ("× compile", 10), ("× apart", 8), ("µs", 9), ("launches", 9)),
@@ -63,7 +92,7 @@ def jobs_of(options: argparse.Namespace) -> Iterator[QuantizerJob]:
     for kernel, recipe in product(kernels, selected(options.recipe, RECIPES)):
         tensor = LayerTensor.DY if kernel is QuantizerKernel.SWIGLU_BACKWARD else LayerTensor.X
         readers = tuple(each.matmul.name for each in readings(RECIPES[recipe], tensor) if each.operand)
-        rows, columns = options.tensor or _SHAPES[kernel]
+        rows, columns = options.tensor or _KERNELS[kernel].shape
         fields = {"recipe": recipe, "tensor": tensor.value, "rows": rows, "columns": columns}
         for matmuls in (*((name,) for name in readers), *([readers] if len(readers) > 1 else ())):
             yield QuantizerJob(kernel=kernel, matmuls=matmuls, **fields)
@@ -99,60 +128,25 @@ def counted(run: Callable[[], object]) -> Counted:
     return count
 
 
-EPS = 1e-6
-SEED = 1
-Inputs = tuple[torch.Tensor, ...]
-Run = Callable[[Inputs], Any]
-
-
 def drawn(job: QuantizerJob, seed: int) -> Inputs:
-    place = current_device().place
-    dice = torch.Generator(place).manual_seed(seed)
-
-    def normal(*shape: int) -> torch.Tensor:
-        return torch.randn(shape, generator=dice, device=place, dtype=torch.bfloat16)
-
-    rows, columns = job.rows, job.columns
-    match job.kernel:
-        case QuantizerKernel.QUANTIZE:
-            return (normal(rows, columns),)
-        case QuantizerKernel.SWIGLU:
-            return (normal(rows, 2 * columns),)
-        case QuantizerKernel.SWIGLU_BACKWARD:
-            return normal(rows, columns // 2), normal(rows, columns)
-        case QuantizerKernel.RMS_NORM:
-            return normal(rows, columns), normal(columns)
+    how: dict[str, Any] = {"dtype": torch.bfloat16, "device": current_device().place}
+    dice = torch.Generator(how["device"]).manual_seed(seed)
+    shapes = _KERNELS[job.kernel].inputs(job.rows, job.columns)
+    return tuple(torch.randn(shape, generator=dice, **how) for shape in shapes)
 
 
 def ours(job: QuantizerJob) -> Run:
-    operands = job.operands
-    seeds = [SEED + number if each.spec.is_random else None for number, each in enumerate(operands)]
-    history = _history(job)
-
-    def quantized(inputs: Inputs) -> Any:
-        if len(operands) == 2:
-            return quantize_both(inputs[0], *operands, seeds=seeds, history=history)
-        return quantize(inputs[0], operands[0], seed=seeds[0], history=history)
-
-    if job.kernel is QuantizerKernel.QUANTIZE:
-        return quantized
-    fused = _FUSED[job.kernel]
-    return lambda inputs: fused(*inputs, operands, seeds=seeds, history=history)
+    operands, history, run = job.operands, _history(job), _KERNELS[job.kernel].ours
+    seeds = [SEED + place if each.spec.is_random else None for place, each in enumerate(operands)]
+    return lambda inputs: run(*inputs, operands, seeds=seeds, history=history)
 
 
 def apart(job: QuantizerJob) -> Run | None:
     """Our kernel for the result in bf16, then its quantizer; None where there is nothing to compute."""
     if job.kernel is QuantizerKernel.QUANTIZE:
         return None
-    plain, then = _FUSED[job.kernel], ours(replace(job, kernel=QuantizerKernel.QUANTIZE))
+    plain, then = _KERNELS[job.kernel].ours, ours(replace(job, kernel=QuantizerKernel.QUANTIZE))
     return lambda inputs: then(plain(*inputs, [None]))
-
-
-_FUSED = {
-    QuantizerKernel.SWIGLU: swiglu_quantize,
-    QuantizerKernel.SWIGLU_BACKWARD: swiglu_backward_quantize,
-    QuantizerKernel.RMS_NORM: partial(rms_norm_quantize, eps=EPS),
-}
 
 
 def operations(job: QuantizerJob) -> Callable[..., list[TorchCopy | None]]:
@@ -161,20 +155,12 @@ def operations(job: QuantizerJob) -> Callable[..., list[TorchCopy | None]]:
     """
     both = readings(RECIPES[job.recipe], LayerTensor(job.tensor))
     casts = casts_of([each for each in both if each.matmul.name in job.matmuls], (job.rows, job.columns))
-    last, compute = None if _history(job) is None else _constant(1), _COMPUTED[job.kernel]
+    last, compute = None if _history(job) is None else _constant(1), _KERNELS[job.kernel].compute
 
     def run(*inputs: torch.Tensor) -> list[TorchCopy | None]:
         return cast_all(compute(*inputs), casts, last)
 
     return run
-
-
-_COMPUTED: dict[QuantizerKernel, Callable[..., torch.Tensor]] = {
-    QuantizerKernel.QUANTIZE: lambda x: x,
-    QuantizerKernel.SWIGLU: swiglu,
-    QuantizerKernel.SWIGLU_BACKWARD: swiglu_backward,
-    QuantizerKernel.RMS_NORM: lambda x, weight: torch.nn.functional.rms_norm(x, weight.shape, weight, EPS),
-}
 
 
 def _history(job: QuantizerJob) -> torch.Tensor | None:

@@ -1,5 +1,6 @@
 """GEMMs of random shapes: the draw of a seed, its job, and the spread of its ratios. Plain data."""
 
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -12,6 +13,7 @@ from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
 from kernels.measure.jobs import MAX_SEED, GemmJob
 from kernels.measure.rows import Row
+from kernels.paths import ASSETS
 from kernels.typed import check_known, check_whole
 
 MAX_DRAWN = 10_000
@@ -22,49 +24,8 @@ _STEP = 16
 _ONE_IN = 50
 _MOST_BESIDE = 8_192
 
-# (in, out) of the linear layers of models, from each model's config.json.
-MODELS = (
-    (  # Llama 3
-        (4096, 6144),  # 8B: query, key and value
-        (4096, 4096),
-        (4096, 28672),  # gate and up
-        (14336, 4096),
-        (8192, 10240),  # 70B
-        (8192, 8192),
-        (8192, 57344),
-        (28672, 8192),
-    ),
-    (  # DeepSeek-V3
-        (7168, 1536),  # query, compressed
-        (1536, 24576),
-        (7168, 576),  # key and value, compressed
-        (512, 32768),
-        (16384, 7168),
-        (7168, 36864),  # gate and up of a dense layer
-        (18432, 7168),
-        (7168, 4096),  # gate and up of an expert
-        (2048, 7168),
-    ),
-    (  # Qwen3
-        (4096, 6144),  # 8B
-        (4096, 24576),
-        (12288, 4096),
-        (5120, 10240),  # 32B
-        (8192, 5120),
-        (5120, 51200),
-        (25600, 5120),
-    ),
-    (  # Qwen3 MoE
-        (2048, 5120),  # 30B-A3B
-        (4096, 2048),
-        (2048, 1536),  # gate and up of an expert
-        (768, 2048),
-        (4096, 9216),  # 235B-A22B
-        (8192, 4096),
-        (4096, 3072),
-        (1536, 4096),
-    ),
-)
+MODELS = tuple(tomllib.loads((ASSETS / "model_layers.toml").read_text(encoding="utf-8")).values())
+"""(in, out) of the linear layers of models."""
 
 
 def draw_shapes(count: int, seed: int) -> tuple[LayerShape, ...]:
