@@ -245,17 +245,11 @@ def scale_blocks(
         (rows, -(-columns // _SCALE_COLUMNS)),
         *tensors,
         *sizes,
-        **scale_constants(spec, kind, from_fp32=scale.dtype == torch.float32),
+        TILE_MN=spec.tile.mn or 0,
+        TILE_K=spec.tile.k or 0,
+        RUN_K=facts.tile_k,
+        FROM_FP32=scale.dtype == torch.float32,
+        COLUMNS=_SCALE_COLUMNS,
         **COMPILE_OPTIONS,
     )
     return blocks if facts.scale == FORMATS["e8m0"].name else blocks.view(float8(FORMATS[facts.scale]))
-
-
-def scale_constants(spec: OperandSpec, kind: NativeKind, *, from_fp32: bool) -> dict[str, int | bool]:
-    return {
-        "TILE_MN": spec.tile.mn or 0,
-        "TILE_K": spec.tile.k or 0,
-        "RUN_K": NATIVE[kind].tile_k,
-        "FROM_FP32": from_fp32,
-        "COLUMNS": _SCALE_COLUMNS,
-    }

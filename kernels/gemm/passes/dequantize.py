@@ -326,20 +326,14 @@ def dequantize(
     values = empty((mn, -(-k // K_PADDING) * K_PADDING), dtype, codes.device)
     is_table = decoding_of(operand.spec) is Decoding.TABLE
     table = _code_table(operand.spec.format.name, codes.device) if is_table else codes
-    constants = dequantize_constants(operand.spec, kind, on_codes=on_codes, order=order)
+    constants = pass_constants(operand.spec, PASS_BLOCK, kind)
+    constants |= {"TILE_MN": operand.spec.tile.mn or 0, "ON_CODES": on_codes, "ORDER": order}
+    constants["PAIRS"] = pair_ptx(operand.spec) if constants["CAST"] else ""
     blocks = (-(-mn // constants["BLOCK_MN"]), -(-values.shape[1] // constants["BLOCK_K"]))
     tensors = (codes, operand.scale, table, values)
     sizes = (mn, k, codes.stride(0), values.stride(0), operand.operand_scale.stride(1))
     launch(dequantize_kernel, blocks, *tensors, *sizes, **constants, **early(kind), **COMPILE_OPTIONS)
     return values if order else values[:, :k]
-
-
-def dequantize_constants(
-    spec: OperandSpec, kind: DeviceKind, *, on_codes: bool = True, order: int = 0
-) -> dict[str, Any]:
-    constants = pass_constants(spec, PASS_BLOCK, kind)
-    pairs = pair_ptx(spec) if constants["CAST"] else ""
-    return {"TILE_MN": spec.tile.mn or 0, "ON_CODES": on_codes, "ORDER": order, "PAIRS": pairs, **constants}
 
 
 def pass_constants(spec: OperandSpec, block: tuple[int, int], kind: DeviceKind) -> dict[str, Any]:

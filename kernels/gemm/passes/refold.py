@@ -5,7 +5,6 @@ from dataclasses import replace
 import triton
 import triton.language as tl
 
-from fp8core.recipes import OperandSpec
 from fp8core.refold import SQUARE, refolded
 from fp8core.tiles import TileShape
 from kernels.bits import (
@@ -19,7 +18,7 @@ from kernels.bits import (
     float_bits,
     float_of,
 )
-from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device, launching
+from kernels.device import COMPILE_OPTIONS, current_device, launching
 from kernels.gemm.passes.dequantize import code_values, decoded_scale, load_stored_scales, pass_constants
 from kernels.launching.launch import empty, launch
 from kernels.quantize.facts import fp32_bits
@@ -104,7 +103,10 @@ def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
     # In fp32 whatever the rule's format: the GEMM that follows multiplies sums by them.
     scale = empty_scale(operand, tuple(tensor.codes.shape), codes.device, dtype=torch.float32)
     k_tiles, mn_tiles = scale.shape
-    constants = refold_constants(tensor.spec, tile, kind)
+    constants, format_ = pass_constants(tensor.spec, (SQUARE.mn, SQUARE.k), kind), tensor.spec.format
+    del constants["BITS"], constants["DECODING"]  # always bytes, which a shift decodes
+    constants |= {"REFOLDED_MN": tile.mn, "MAX_BITS": fp32_bits(format_.max)}
+    constants |= {"MANTISSA": format_.mantissa_bits, "BIAS": format_.bias}
     blocks = (-(-mn // constants["BLOCK_MN"]), k_tiles)
     if codes.numel():
         with launching(codes):
@@ -113,14 +115,3 @@ def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
             options = {"num_warps": WARPS, **COMPILE_OPTIONS}
             launch(refold_kernel, blocks, *tensors, *sizes, **constants, **options)
     return QuantizedTensor.of(operand, refolded_codes, scale, k)
-
-
-def refold_constants(spec: OperandSpec, tile: TileShape, kind: DeviceKind) -> dict[str, int | bool]:
-    constants, format_ = pass_constants(spec, (SQUARE.mn, SQUARE.k), kind), spec.format
-    del constants["BITS"], constants["DECODING"]  # always bytes, which a shift decodes
-    return constants | {
-        "REFOLDED_MN": tile.mn,
-        "MAX_BITS": fp32_bits(format_.max),
-        "MANTISSA": format_.mantissa_bits,
-        "BIAS": format_.bias,
-    }

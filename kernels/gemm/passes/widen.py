@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import triton
 import triton.language as tl
 
-from fp8core.formats import FORMATS, FloatFormat, Format
+from fp8core.formats import FORMATS, Format
 from kernels.bits import FP8_SIGN, FP32_BIAS, FP32_MANTISSA, float_bits, float_of
 from kernels.device import COMPILE_OPTIONS, launching
 from kernels.gemm.block_scaled import NativeKind, instruction_format
@@ -92,19 +92,10 @@ def widened_codes(codes: "torch.Tensor", format_: Format, kind: NativeKind) -> "
     words = wide.shape[1] // GROUP.value
     blocks = (-(-mn // _BLOCK[0]), -(-words // _BLOCK[1]))
     arguments = (codes, wide.view(torch.int32), mn, codes.stride(0), words)
-    launch(widen_kernel, blocks, *arguments, **widen_constants(format_), **COMPILE_OPTIONS)
+    constants = {"BITS": format_.bits, "MANTISSA": format_.mantissa_bits, "BIAS": format_.bias}
+    constants |= {"BLOCK_MN": _BLOCK[0], "BLOCK_WORDS": _BLOCK[1]}
+    launch(widen_kernel, blocks, *arguments, **constants, **COMPILE_OPTIONS)
     return wide.view(float8(wide_format))
-
-
-def widen_constants(format_: Format) -> dict[str, int]:
-    assert isinstance(format_, FloatFormat), f"only a binary format is widened, got {format_.name}"
-    return {
-        "BITS": format_.bits,
-        "MANTISSA": format_.mantissa_bits,
-        "BIAS": format_.bias,
-        "BLOCK_MN": _BLOCK[0],
-        "BLOCK_WORDS": _BLOCK[1],
-    }
 
 
 @triton.jit
