@@ -29,7 +29,6 @@ from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec, OperandSpec
 from fp8core.tiles import WHOLE
 from kernels.device import Device, DeviceKind, Unsupported
-from kernels.gemm.arithmetic import Arithmetic
 from kernels.gemm.blocks import LEAST_STAGES, Blocks, Variant
 
 if TYPE_CHECKING:
@@ -164,12 +163,6 @@ def _scale_format(operand: OperandSpec) -> str:
     """
     rule = operand.scale_rule
     return "e8m0" if rule.powers_of_two else rule.format.name
-
-
-def refusal(numerics: "Numerics") -> str:
-    if numerics.arithmetic is Arithmetic.NATIVE_MX:
-        return ""
-    return f"the scaled tensor core's kernel is not for the {numerics.arithmetic.value}"
 
 
 @lru_cache(maxsize=1024)

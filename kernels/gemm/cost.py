@@ -26,10 +26,9 @@ from numpy.typing import NDArray
 from fp8core.linear import Side
 from fp8core.tiles import WHOLE
 from kernels.device import Device
-from kernels.gemm.arithmetic import Arithmetic, ScaleAt
 from kernels.gemm.blocks import FEW, Blocks, Offer, Variant
 from kernels.gemm.hopper.sizes import SCALE_BYTES, SLAB, TMA_BYTES, WARPGROUP_WARPS
-from kernels.gemm.numerics import Numerics
+from kernels.gemm.numerics import Arithmetic, Numerics, ScaleAt
 from kernels.gemm.passes.decode import read_as
 from kernels.gemm.simple.blocks import THREADS_A_WARP
 from kernels.gemm.tuned import architecture

@@ -13,7 +13,7 @@ from kernels.gemm.hopper import blocks as hopper
 from kernels.gemm.hopper import storage
 from kernels.gemm.hopper.decoding import blocks as decoding
 from kernels.gemm.hopper.storage import Storage
-from kernels.gemm.numerics import Numerics
+from kernels.gemm.numerics import Arithmetic, Numerics
 from kernels.gemm.simple import blocks as simple
 
 Mnk = tuple[int, int, int]
@@ -45,6 +45,16 @@ class KernelVariant:
     explained_in: str = ""
 
 
+def _simple_refusal(numerics: Numerics) -> str:
+    native = numerics.arithmetic is Arithmetic.NATIVE_MX
+    return "the scaled tensor core has a kernel of its own" if native else ""
+
+
+def _native_refusal(numerics: Numerics) -> str:
+    native = numerics.arithmetic is Arithmetic.NATIVE_MX
+    return "" if native else f"the scaled tensor core's kernel is not for the {numerics.arithmetic.value}"
+
+
 _HOPPER: dict[str, Any] = {
     "lacking": hopper.lacking,
     "storage": storage.ring,
@@ -59,14 +69,14 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
     Variant.SIMPLE: KernelVariant(
         title="The simple kernel",
         sources=(("gemm/simple/kernel.py", "gemm_kernel"),),
-        refusal=simple.refusal,
+        refusal=_simple_refusal,
         offers=simple.offers,
         launcher="gemm.simple.launch",
     ),
     Variant.NATIVE_MX: KernelVariant(
         title="The block-scaled kernel for Blackwell, only compiled and never run",
         sources=(("gemm/blackwell.py", "load_scales"), ("gemm/blackwell.py", "native_gemm_kernel")),
-        refusal=block_scaled.refusal,
+        refusal=_native_refusal,
         lacking=lambda numerics, mnk, device: block_scaled.lacking(numerics, device),
         offers=lambda numerics, device: (
             Offer(blocks=each) for each in block_scaled.candidates(numerics, device)

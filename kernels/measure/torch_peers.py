@@ -11,9 +11,9 @@ import torch
 
 from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE, TileShape
-from kernels.gemm.arithmetic import takes_fp8
 from kernels.gemm.factor import GemmOperand
 from kernels.gemm.launch import memory, operand_shape, torch_dtype
+from kernels.gemm.numerics import takes_fp8
 from kernels.gemm.plan import GemmPlan
 from kernels.measure.jobs import Into
 from kernels.quantize import QuantizedTensor

@@ -12,9 +12,8 @@ from fp8core.linear import Side
 from fp8core.tiles import WHOLE
 from kernels.device import Device
 from kernels.gemm import block_scaled
-from kernels.gemm.arithmetic import FP8_FORMATS
 from kernels.gemm.blocks import FEW, LEAST_STAGES, Blocks, Offer
-from kernels.gemm.numerics import Arithmetic, Numerics
+from kernels.gemm.numerics import FP8_FORMATS, Arithmetic, Numerics
 from kernels.gemm.passes.decode import Decoding, decoding_of
 from kernels.quantize.plan import K_PADDING
 
@@ -53,11 +52,6 @@ _MAX_STAGES = 8
 _WAVES = 4
 _RUNS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Each is compiled by itself, so there are not more of them."""
-
-
-def refusal(numerics: Numerics) -> str:
-    native = numerics.arithmetic is Arithmetic.NATIVE_MX
-    return "the scaled tensor core has a kernel of its own" if native else ""
 
 
 def undecodable(numerics: Numerics, blocks: Blocks) -> str:
