@@ -169,7 +169,7 @@ def take_turns(
         if isinstance(plan, Unsupported):
             refusals[name] = plan.reason
         else:
-            buffers = Buffers.of(job, plan, Operands.normal(job, device), device)
+            buffers = Buffers(job, plan, Operands.normal(job, device), device)
             contenders.append(buffers.ours(plan, name))
     times, gauges = time_turns(contenders, uuid)
     return Turns(times=times, refusals=refusals, gauges=gauges)

@@ -58,7 +58,13 @@ def measure(
 
     progress(0.0, "drawing operands")
     with memory(job.size):
-        launches, note = _launches()
+        shape = MATMUL_SIDE, MATMUL_SIDE
+        a, b = (torch.randn(shape, dtype=torch.bfloat16, device="cuda") for _ in range(2))
+        launches: dict[Peer, Launch] = {Peer.COPY: copy_launch(COPY_BYTES), Peer.BF16: bf16_peer(a, b)}
+        launches[Peer.FP8], note = fp8_peer(a, b), ""
+        if error := attempt(launches[Peer.FP8], a.device):
+            del launches[Peer.FP8]
+            note = f"torch {torch.__version__} refuses it: {str(error).splitlines()[0]}"
         turns = [HotTurn(Contender(name, [launch]), TURN_US) for name, launch in launches.items()]
         return ceilings_of(job, turns, device, note, between)
 
@@ -69,12 +75,3 @@ def ceilings_of(
     by_name = interleaved(turns, job.runs, between, loaded=lambda by_name: [*by_name])
     times = {Peer(name): timing for name, timing in by_name.items()}
     return measured(Ceilings, device, job=job, times=times, note="" if Peer.FP8 in times else note)
-
-
-def _launches() -> tuple[dict[Peer, Launch], str]:
-    a, b = (torch.randn(MATMUL_SIDE, MATMUL_SIDE, dtype=torch.bfloat16, device="cuda") for _ in range(2))
-    launches: dict[Peer, Launch] = {Peer.COPY: copy_launch(COPY_BYTES), Peer.BF16: bf16_peer(a, b)}
-    fp8 = fp8_peer(a, b)
-    if error := attempt(fp8, a.device):
-        return launches, f"torch {torch.__version__} refuses it: {str(error).splitlines()[0]}"
-    return launches | {Peer.FP8: fp8}, ""

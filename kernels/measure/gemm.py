@@ -7,7 +7,7 @@ would favor the next contender.
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from statistics import geometric_mean
@@ -194,26 +194,22 @@ TurnMaker = Callable[[Contender], Turn]
 Times = dict[Peer, Timing]
 
 
-@dataclass(frozen=True)
 class Buffers:
-    """Buffers of a contest, in sets. Contenders do equal work on each set in turn."""
+    """Buffers of a contest, in sets. Contenders do equal work on each set in turn.
 
-    job: GemmJob
-    sets: Sequence[Operands]
-    pairs: Sequence[tuple[GemmOperand, GemmOperand]]
-    outs: Sequence[torch.Tensor]
+    At most `most` sets: a hot job gets enough to exceed the L2; a cold one's L2 is flushed.
+    """
 
-    @classmethod
-    def of(
-        cls, job: GemmJob, plan: GemmPlan, operands: Operands, device: Device, most: int = MAX_SETS
-    ) -> "Buffers":
-        """At most `most` sets: a hot job gets enough to exceed the L2; a cold one's L2 is flushed."""
+    def __init__(
+        self, job: GemmJob, plan: GemmPlan, operands: Operands, device: Device, most: int = MAX_SETS
+    ) -> None:
         count = 1 if job.cache is Cache.COLD else buffer_sets(least_bytes(job, plan), device.l2_bytes)
-        sets = [operands] + [operands.copied() for _ in range(min(count, most) - 1)]
+        self.job = job
+        self.sets = [operands] + [operands.copied() for _ in range(min(count, most) - 1)]
         new = torch.zeros if job.into is Into.ACCUMULATE else torch.empty
         shape, dtype = (job.m, job.n), torch_dtype(plan.numerics.spec.out)
-        outs = [new(shape, dtype=dtype, device=own.a.device) for own in sets]
-        return cls(job, sets, [own.quantized() for own in sets], outs)
+        self.outs = [new(shape, dtype=dtype, device=own.a.device) for own in self.sets]
+        self.pairs = [own.quantized() for own in self.sets]
 
     def ours(self, plan: GemmPlan, name: str = _GEMM) -> Contender:
         adds = self.job.into is Into.ACCUMULATE
@@ -239,7 +235,7 @@ def contest(
     """
     from triton.errors import TritonError
 
-    buffers = Buffers.of(job, plan, operands, device)
+    buffers = Buffers(job, plan, operands, device)
     peers = Peers(buffers, scaled_ops(*buffers.pairs[0], plan))
     contenders = [buffers.ours(plan), *peers.contenders]
     if simple is not None:
@@ -328,35 +324,24 @@ _ANSWERED = 0.25
 Stopped = Callable[[], bool]
 
 
-@dataclass
 class Work:
-    job: GemmJob
-    device: Device
-    plan: GemmPlan
-    simple: GemmPlan | None
-    operands: Operands
-    pair: tuple[GemmOperand, GemmOperand]
-    out: torch.Tensor
-    progress: Callable[..., None]
-    stopped: Stopped
+    """A job's plans, operands and product."""
 
-    @classmethod
-    def of(
-        cls, job: GemmJob, progress: Callable[..., None], stopped: Stopped, *, simple_first: bool = False
-    ) -> "Work":
-        device = current_device()
-        plan = plan_of(job, device)
-        simple = plan_simple(job.spec, job.mnk, device, job.accumulation)
-        simple = None if isinstance(simple, Unsupported) or simple == plan else simple
-        if simple_first and simple is not None:
-            plan, simple = replace(simple, why=SIMPLE_FIRST), None
+    def __init__(
+        self, job: GemmJob, progress: Callable[..., None], stopped: Stopped, *, simple_first: bool = False
+    ) -> None:
+        self.job, self.progress, self.stopped, self.device = job, progress, stopped, current_device()
+        self.plan = plan_of(job, self.device)
+        simple = plan_simple(job.spec, job.mnk, self.device, job.accumulation)
+        self.simple = None if isinstance(simple, Unsupported) or simple == self.plan else simple
+        if simple_first and self.simple is not None:
+            self.plan, self.simple = replace(self.simple, why=SIMPLE_FIRST), None
         progress(0.0, "drawing A and B")
-        operands = Operands.of(job, device)
+        self.operands = Operands.of(job, self.device)
         halt_if(stopped)
         progress(_DRAWN, "quantizing and multiplying")
-        pair = operands.quantized()
-        out = _product(job, plan, *pair)
-        return cls(job, device, plan, simple, operands, pair, out, progress, stopped)
+        self.pair = self.operands.quantized()
+        self.out = _product(job, self.plan, *self.pair)
 
     def tell(self, fraction: float, note: str) -> None:
         self.progress(fraction, note)
@@ -404,7 +389,7 @@ def first_answer(work: Work) -> Row:
     if job.flop:
         turn_ms = min(job.turn_ms, _FIRST_MS)
         quick = replace(job, runs=min(job.runs, _FIRST_ROUNDS), turn_ms=turn_ms, settle_ms=0)
-        buffers = Buffers.of(quick, plan, work.operands, device, _FIRST_SETS)
+        buffers = Buffers(quick, plan, work.operands, device, _FIRST_SETS)
         peers = Peers(buffers, "its time comes with the careful answer")
         groups = [[buffers.ours(plan), *peers.contenders], buffers.quantize()]
 
@@ -456,7 +441,7 @@ def measure(
     StoppedEarly once `stopped()` is true, and MemoryError where the job does not fit.
     """
     with memory(job.size):
-        work = Work.of(job, progress, stopped, simple_first=simple_first)
+        work = Work(job, progress, stopped, simple_first=simple_first)
         if gives_first and so_far is None and work.device.kind is DeviceKind.GPU:
             progress(_ANSWERED, "measuring with care", first_answer(work))
             halt_if(lambda: work.plan.why == SIMPLE_FIRST or stopped())

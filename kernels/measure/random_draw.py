@@ -70,28 +70,25 @@ DRAWN = ("per_tensor", "per_tensor_e4m3", "rowwise", "deepseek_v3", "mxfp8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    what = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m kernels.measure random", description=what)
+    add = parser.add_argument
+    add("--count", type=int, default=20, help="layers to draw (default: %(default)s)")
+    add("--seed", type=int, default=1, help="of the draw (default: %(default)s)")
+    add("--recipe", nargs="+", choices=RECIPES, default=[*DRAWN], metavar="NAME")
+    add("--matmul", nargs="+", choices=MATMULS, default=[*MATMULS], metavar="NAME")
+    add("--regret", type=int, default=0, metavar="K", help="time the chooser's K best, too")
+    add("--fit", type=Path, metavar="FILE", help="add times to FILE; fit the chooser to it")
+    add("--record", action="store_true", help="keep the rows for the page Benchmarks")
+    add("--workers", type=int, default=cores(), help="processes that compile")
+    add("--minutes", type=float, default=math.inf, help="begin no GEMM after so many minutes")
+    options = parser.parse_args(arguments)
     check_whole(0 if options.fit else 1, MAX_DRAWN, count=options.count)
     check_whole(0, MAX_DRAWN, regret=options.regret)
     check_whole(0, MAX_SEED, seed=options.seed)
     check_whole(1, 1 << 16, workers=options.workers)
     check_above_0("--minutes", options.minutes)
     return run(options, choose_device())
-
-
-def _parser() -> argparse.ArgumentParser:
-    what = (__doc__ or "").split("\n")[0]
-    parser = argparse.ArgumentParser(prog="python -m kernels.measure random", description=what)
-    parser.add_argument("--count", type=int, default=20, help="layers to draw (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of the draw (default: %(default)s)")
-    parser.add_argument("--recipe", nargs="+", choices=RECIPES, default=[*DRAWN], metavar="NAME")
-    parser.add_argument("--matmul", nargs="+", choices=MATMULS, default=[*MATMULS], metavar="NAME")
-    parser.add_argument("--regret", type=int, default=0, metavar="K", help="time the chooser's K best, too")
-    parser.add_argument("--fit", type=Path, metavar="FILE", help="add times to FILE; fit the chooser to it")
-    parser.add_argument("--record", action="store_true", help="keep the rows for the page Benchmarks")
-    parser.add_argument("--workers", type=int, default=cores(), help="processes that compile")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no GEMM after so many minutes")
-    return parser
 
 
 def run(options: argparse.Namespace, device: Device) -> int:
@@ -216,7 +213,7 @@ def _race(
     job: GemmJob, plan: GemmPlan, device: Device, between: Callable[[float], None], others: Sequence[Blocks]
 ) -> tuple[Times, str, dict[Blocks, float]]:
     """Times of a plan and of torch's ops, why one has none, and microseconds under each of our blocks."""
-    buffers = Buffers.of(job, plan, Operands.normal(job, device), device)
+    buffers = Buffers(job, plan, Operands.normal(job, device), device)
     peers = Peers(buffers, scaled_ops(*buffers.pairs[0], plan))
     names = {plan.blocks: Peer.OURS.value} | {blocks: str(place) for place, blocks in enumerate(others)}
     ours = [buffers.ours(replace(plan, blocks=blocks), name) for blocks, name in names.items()]
@@ -300,16 +297,15 @@ class Runs:
                 return
             timing = None
             try:
-                first, *others = task.blocks
                 able = self._able(task)
-                if first in able:
-                    timing = timed(task.job, self._device, others=[each for each in others if each in able])
+                if able and able[0] == task.plan.blocks:
+                    timing = timed(task.job, self._device, others=able[1:])
             except (Unsupported, MemoryError) as error:
                 self._note(task, str(error))
             yield timing
 
-    def _able(self, task: Task) -> set[Blocks]:
-        able = set()
+    def _able(self, task: Task) -> list[Blocks]:
+        able = []
         with memory(task.job.size):
             pair = Operands.normal(task.job, self._device).quantized()
             simple = built_in(task.plan.numerics, task.job.mnk, self._device)
@@ -321,7 +317,7 @@ class Runs:
                 if fault:
                     self._note(task, f"{blocks.title}: {fault}")
                 else:
-                    able.add(blocks)
+                    able.append(blocks)
         return able
 
     def _note(self, task: Task, fault: str) -> None:

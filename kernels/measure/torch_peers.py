@@ -146,7 +146,13 @@ def candidate_ops(plan: GemmPlan) -> tuple[TorchOp, ...] | str:
         return f"torch's scaled matmul takes FP8 codes on this GPU, not {' and '.join(names)}"
     tiles = (operands.a.tile, operands.b.tile)
     if any(operand.scale_rule.powers_of_two for operand in operands.quantized):
-        return _no_mx()
+        major, minor = torch.cuda.get_device_capability()
+        if major >= 10:
+            return "torch's MXFP8 matmul on Blackwell wants swizzled E8M0 scales, which are not made here yet"
+        return (
+            "torch multiplies operands with power-of-two scales every few elements on Blackwell only "
+            f"(capability 10.0), this GPU has {major}.{minor}"
+        )
     if tiles[0] == tiles[1] and tiles[0] in _NAMES:
         kinds = (True, False) if plan.numerics.promotion is WHOLE else (False,)
         makers = (_whole_k_op, _unit_op) if tiles[0] == _ROW else (_whole_k_op,)
@@ -220,24 +226,12 @@ def _block_op(plan: GemmPlan, fast: bool) -> TorchOp:
     return TorchOp(f"torch.nn.functional.scaled_mm, {title}, use_fast_accum={fast}", build)
 
 
-def _no_mx() -> str:
-    major, minor = torch.cuda.get_device_capability()
-    return (
-        "torch multiplies operands with power-of-two scales every few elements on Blackwell only "
-        f"(capability 10.0), this GPU has {major}.{minor}"
-        if major < 10
-        else "torch's MXFP8 matmul on Blackwell wants swizzled E8M0 scales, which are not made here yet"
-    )
-
-
 def _block_codes(operand: QuantizedTensor, tile: TileShape) -> torch.Tensor:
     codes = operand.padded_codes
-    if tile != _LINE or codes.shape[0] % _SCALE_ROWS == 0:
+    missing = -codes.shape[0] % _SCALE_ROWS if tile == _LINE else 0
+    if not missing:
         return codes
-    rows = codes.shape[0] + -codes.shape[0] % _SCALE_ROWS
-    padded = torch.zeros((rows, codes.shape[1]), dtype=torch.uint8, device=codes.device)
-    padded[: codes.shape[0]] = codes.view(torch.uint8)
-    return padded.view(codes.dtype)
+    return torch.nn.functional.pad(codes.view(torch.uint8), (0, 0, 0, missing)).view(codes.dtype)
 
 
 def _block_scale(operand: QuantizedTensor, tile: TileShape) -> torch.Tensor:

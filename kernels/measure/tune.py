@@ -87,7 +87,7 @@ class TuneJob:
             raise plan
         self.plan: GemmPlan = plan
         self._job, self._device = job, device
-        self._buffers = Buffers.of(job, plan, Operands.of(job, device), device)
+        self._buffers = Buffers(job, plan, Operands.of(job, device), device)
         self._truths: dict[_Cut, torch.Tensor] = {}
 
     def fault(self, blocks: Blocks) -> str:
@@ -97,22 +97,18 @@ class TuneJob:
         Where this GPU has a model of its tensor core, the model must have predicted a sample of it. A split
         sum must also be near the whole one.
         """
-        a, b = self._buffers.pairs[0]
         plan = replace(self.plan, blocks=blocks)
-        first = gemm(a, b, plan, out=self._poisoned())
-        if _WHOLE_K not in self._truths:
-            whole = gemm(a, b, self.plan, out=self._poisoned())
-            if wrong := self._trust(_WHOLE_K, self.plan, whole):
-                return wrong
-        if not is_near(first, self._truths[_WHOLE_K]):
-            return f"{blocks.title}: D is far from what it is with K in one run"
+        first = self._product(plan)
+        wrong = self._trust(_WHOLE_K, self.plan)
+        if not wrong and not is_near(first, self._truths[_WHOLE_K]):
+            wrong = f"{blocks.title}: D is far from what it is with K in one run"
         runs, steps = blocks.splits(self._job.k)
         cut = (runs, steps * blocks.block_k * (runs > 1), _order(plan))
-        if cut not in self._truths and (wrong := self._trust(cut, plan, first)):
+        if wrong := wrong or self._trust(cut, plan, first):
             return wrong
         truth = self._truths[cut]
         for repeat in range(REPEATS):
-            out = gemm(a, b, plan, out=self._poisoned()) if repeat else first
+            out = self._product(plan) if repeat else first
             faults = (bits(out) != bits(truth)).nonzero()
             if len(faults):
                 m, n = faults[0].tolist()
@@ -131,10 +127,15 @@ class TuneJob:
                 raise Impossible(fault)
         return {blocks: by_name[str(place)].median_us for place, blocks in enumerate(tries)}
 
-    def _poisoned(self) -> torch.Tensor:
-        return torch.full_like(self._buffers.outs[0], torch.nan)
+    def _product(self, plan: GemmPlan) -> torch.Tensor:
+        """D, written over NaN."""
+        return gemm(*self._buffers.pairs[0], plan, out=torch.full_like(self._buffers.outs[0], torch.nan))
 
-    def _trust(self, cut: _Cut, plan: GemmPlan, out: torch.Tensor) -> str:
+    def _trust(self, cut: _Cut, plan: GemmPlan, out: torch.Tensor | None = None) -> str:
+        """Take the first D of a cut as its right one; a sentence where the model predicts another."""
+        if cut in self._truths:
+            return ""
+        out = self._product(plan) if out is None else out
         if predictable(plan, self._device.capability):
             sampled = Sampled.of(plan, *self._buffers.pairs[0], out, self._job.seed, _SAMPLED)
             if difference := sampled.prediction().first_difference:
@@ -276,36 +277,24 @@ _DONE, _WRONG, _STOPPED = 0, 1, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    what = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m kernels.measure tune", description=what)
+    add = parser.add_argument
+    add("--families", nargs="+", default=[], metavar="WORD", help="those with all these words: fast row·row")
+    add("--shapes", nargs="+", choices=SHAPES, default=[*SHAPES], metavar="NAME", help=", ".join(SHAPES))
+    names = ", ".join(variant.value for variant in Variant)
+    anew = f"search these anew, the table's blocks of the others beside: {names}"
+    add("--variants", nargs="+", type=Variant, choices=[*Variant], default=[], metavar="NAME", help=anew)
+    add("--again", action="store_true", help="tune what was tuned today, too")
+    add("--workers", type=int, default=cores(), help="processes that compile")
+    add("--out", type=Path, help="the table; by default the shipped one of this GPU")
+    options = parser.parse_args(arguments)
     check_whole(1, 1 << 16, workers=options.workers)
     device = choose_device()
     shapes = {name: SHAPES[name] for name in options.shapes}
     selection = select(jobs(device, shapes), options.families)
     with Precompile(options.workers) as compilers:
         return tune(options, device, compilers, selection)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m kernels.measure tune", description=(__doc__ or "").split("\n")[0]
-    )
-    add = parser.add_argument
-    add("--families", nargs="+", default=[], metavar="WORD", help="those with all these words: fast row·row")
-    add("--shapes", nargs="+", choices=SHAPES, default=[*SHAPES], metavar="NAME", help=", ".join(SHAPES))
-    add(
-        "--variants",
-        nargs="+",
-        type=Variant,
-        choices=[*Variant],
-        default=[],
-        metavar="NAME",
-        help="search these anew, the table's blocks of the others beside: "
-        + ", ".join(variant.value for variant in Variant),
-    )
-    add("--again", action="store_true", help="tune what was tuned today, too")
-    add("--workers", type=int, default=cores(), help="processes that compile")
-    add("--out", type=Path, help="the table; by default the shipped one of this GPU")
-    return parser
 
 
 def select(every: Mapping[str, GemmJob], words: Sequence[str]) -> dict[str, GemmJob]:

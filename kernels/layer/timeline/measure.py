@@ -147,7 +147,7 @@ def measure(
 
     with memory(job.size):
         try:
-            tensors = Tensors.of(job)
+            tensors = Tensors(job)
             for end, ways in parts:
                 timeline = _with_rows(ways, timeline, tensors, partial(tell, start, end))
                 tell(start, end, 1.0, "timed", timeline)

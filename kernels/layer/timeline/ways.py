@@ -29,17 +29,10 @@ _TRIES = 5
 Compile = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Tensors:
-    """Inputs of a block in bf16: x and dy [tokens, …], and its weights."""
+    """Normal inputs of a block in bf16: x and dy [tokens, …], and its weights, by which y has x's size."""
 
-    x: torch.Tensor
-    dy: torch.Tensor
-    weights: tuple[torch.Tensor, ...]
-
-    @classmethod
-    def of(cls, job: TimelineJob, device: str = "cuda") -> "Tensors":
-        """Draw normal numbers; weights are scaled so that y has x's size."""
+    def __init__(self, job: TimelineJob, device: str = "cuda") -> None:
         dice = torch.Generator(device).manual_seed(0)
 
         def normal(*shape: int) -> torch.Tensor:
@@ -50,9 +43,9 @@ class Tensors:
 
         is_mlp = job.block is Block.MLP
         first = weight((1 + is_mlp) * job.out, job.in_)
-        weights = (first, weight(job.in_, job.out)) if is_mlp else (first,)
-        dy = normal(job.tokens, weights[-1].shape[0])
-        return cls(x=normal(job.tokens, job.in_), dy=dy, weights=weights)
+        self.weights = (first, weight(job.in_, job.out)) if is_mlp else (first,)
+        self.dy = normal(job.tokens, self.weights[-1].shape[0])
+        self.x = normal(job.tokens, job.in_)
 
 
 def _half(pieces: Pieces | None, phase: Phase) -> AbstractContextManager[object]:

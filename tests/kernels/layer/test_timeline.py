@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace as Namespace
 
 import pytest
 import torch
@@ -91,7 +90,7 @@ def test_casts_by_torch_come_close_to_bf16(block, recipe, by, monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
     whole = WHOLE.get(recipe, replace(STEP, tokens=32, in_=32, out=32))
     job = replace(whole, recipe=recipe, block=block)
-    tensors = Tensors.of(job, WHERE)
+    tensors = Tensors(job, WHERE)
     truth = products(job, BF16._replace(swiglu=bf16_swiglu), tensors)
     torch_casts = TorchCasts(current_device(), by)
     activation = Role.ACTIVATION if by is eager else Role.FUSED
@@ -106,7 +105,7 @@ def test_casts_by_torch_come_close_to_bf16(block, recipe, by, monkeypatch):
 @pytest.mark.parametrize("recipe", ["per_tensor_hifloat8", "nvfp4", "mxfp4", "deepseek_v3_pow2"])
 def test_what_torch_has_no_cast_for_is_left_out_with_a_sentence(recipe):
     job = replace(STEP, recipe=recipe)
-    tensors = Tensors.of(job, WHERE)
+    tensors = Tensors(job, WHERE)
     with pytest.raises(Unsupported, match="torch has no cast for"):
         products(job, TorchCasts(current_device(), eager).calls, tensors)
 
@@ -114,7 +113,7 @@ def test_what_torch_has_no_cast_for_is_left_out_with_a_sentence(recipe):
 @pytest.mark.parametrize("way", [Way.BF16, Way.OURS, Way.BOUND])
 def test_the_pieces_of_a_step_say_what_they_do(way):
     job = replace(SMALL, recipe="rowwise_hp_wgrad")
-    one, pieces = ready(way, job, Tensors.of(job, WHERE), current_device()), Pieces()
+    one, pieces = ready(way, job, Tensors(job, WHERE), current_device()), Pieces()
     one.run()
     one.marked(pieces)
     every = pieces.every
@@ -131,7 +130,7 @@ def test_the_pieces_of_a_step_say_what_they_do(way):
 def test_a_layer_holds_what_held_bytes_says():
     for block in Block:
         job = replace(SMALL, block=block, recipe="rowwise_hp_wgrad")
-        tensors, device = Tensors.of(job, WHERE), current_device()
+        tensors, device = Tensors(job, WHERE), current_device()
         ways = (Way.OURS, Way.OURS_KEPT, Way.BF16)
         held = {way: ready(way, job, tensors, device).held() for way in ways}
         kind, numbers = (Float8Linear, 0) if block is Block.LINEAR else (SwigluMlp, 3 * job.out)
@@ -176,7 +175,7 @@ def test_ways_that_wait_come_later_in_turns_with_bf16_again(monkeypatch):
         return [Ready(way=way, step=print, held=int) for way in ways if way is not Way.NAIVE], left_out
 
     monkeypatch.setattr(measure, "require_gpu", lambda: None)
-    monkeypatch.setattr(measure, "Tensors", Namespace(of=lambda job: None))
+    monkeypatch.setattr(measure, "Tensors", lambda job: None)
     monkeypatch.setattr(measure, "_ready", ready_ways)
     monkeypatch.setattr(measure, "_times", lambda job, contenders, tell: (None, {}))
     monkeypatch.setattr(measure, "_row", lambda job, one, times, refusal: layer_row(one.way, job))

@@ -22,11 +22,11 @@ FIRST, CAREFUL = replace(row(JOB), is_first=True), row(JOB)
 def on_a_gpu(monkeypatch):
     """Answers without work, as if there were a GPU."""
 
-    def of(*given, simple_first: bool):
+    def work_of(*given, simple_first: bool):
         plan = SimpleNamespace(why=SIMPLE_FIRST if simple_first else "")
         return SimpleNamespace(device=SimpleNamespace(kind=DeviceKind.GPU), plan=plan)
 
-    monkeypatch.setattr(answers, "Work", SimpleNamespace(of=of))
+    monkeypatch.setattr(answers, "Work", work_of)
     monkeypatch.setattr(answers, "first_answer", lambda work: FIRST)
     monkeypatch.setattr(answers, "careful", lambda work: CAREFUL)
 
@@ -68,7 +68,7 @@ def test_the_simple_kernel_answers_first_where_another_is_planned(monkeypatch, s
     monkeypatch.setattr(answers, "_product", lambda *given: None)
     monkeypatch.setattr(answers, "Operands", SimpleNamespace(of=lambda *given: drawn))
     monkeypatch.setattr(answers, "current_device", lambda: HOPPER)
-    work = answers.Work.of(job, lambda *news: None, lambda: False, simple_first=True)
+    work = answers.Work(job, lambda *news: None, lambda: False, simple_first=True)
     assert work.plan.blocks == plan_simple(job.spec, job.mnk, HOPPER, job.accumulation).blocks
     assert (work.plan.why == SIMPLE_FIRST) is not is_simple
 
