@@ -286,9 +286,9 @@ def _refolded(spec: MatmulSpec, device: Device) -> MatmulSpec:
     for name, operand in (("A", spec.a), ("B", spec.b)):
         if operand is None or operand.format not in FP8_FORMATS or operand.scale_rule.outer:
             came = "bf16" if operand is None else f"{operand.format.name}, {operand.scale_rule.words}"
+            formats = _listed(each.name for each in FP8_FORMATS)
             raise Unsupported(
-                f"refolding moves codes of {_listed(each.name for each in FP8_FORMATS)} with one level of scales, and "
-                f"{name} comes as {came}"
+                f"refolding moves codes of {formats} with one level of scales, and {name} comes as {came}"
             )
     try:
         a, b = (refolded(spec.operand(side), REFOLDED_TILES[side]) for side in Side)
