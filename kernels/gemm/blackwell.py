@@ -164,18 +164,30 @@ def native_gemm_kernel(
 def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
-    blocks, (m, n), k = plan.blocks, out.shape, a.k
-    sizes = (m, n, k, *out.stride())
+    numerics, blocks, (m, n), k = plan.numerics, plan.blocks, out.shape, a.k
     sides = (_descriptors(plan, a, blocks.block_m), _descriptors(plan, b, blocks.block_n))
+    constants: dict[str, object] = {}
+    for side, format_ in zip(Side, numerics.multiplied, strict=True):
+        tile = numerics.applied(side)
+        constants[f"{side.value}_FORMAT"] = format_.name
+        constants[f"{side.value}_OUTER"] = tile is not None
+        constants[f"{side.value}_OUTER_MN"] = (tile.mn or 0) if tile else 0
     return launch_kernel(
         native_gemm_kernel,
         (blocks.count(m, n),),
         *(codes for codes, _ in sides),
         *(scales for _, scales in sides),
-        *(factor.scale if plan.numerics.applied(factor.side) else None for factor in (a, b)),
+        *(factor.scale if numerics.applied(factor.side) else None for factor in (a, b)),
         out,
-        *sizes,
-        **kernel_constants(plan, k, accumulate=accumulate, kind=kind),
+        *(m, n, k, *out.stride()),
+        **constants,
+        RUN_K=NATIVE[numerics.native].tile_k,
+        ACCUMULATE=accumulate,
+        KNOWN_STEPS=0 if kind is DeviceKind.GPU else -(-k // blocks.block_k),
+        BLOCK_M=blocks.block_m,
+        BLOCK_N=blocks.block_n,
+        BLOCK_K=blocks.block_k,
+        GROUP_M=blocks.group,
         num_warps=blocks.warps,
         num_stages=blocks.stages,
         **COMPILE_OPTIONS,
@@ -183,46 +195,20 @@ def launch(
 
 
 def _descriptors(plan: GemmPlan, factor: Factor, block_mn: int) -> tuple[object, object]:
+    """Descriptors of codes, and of scales in the layout of scale_blocks."""
     from triton.tools.tensor_descriptor import TensorDescriptor
 
     native, operand = plan.numerics.native, factor.quantized
     assert operand is not None, "a block-scaled MMA multiplies two quantized operands"
     spec, block_k = operand.spec, plan.blocks.block_k
     scales = scale_blocks(operand.operand_scale, operand.operand_shape, spec, native)
-    return (
-        TensorDescriptor.from_tensor(factor.matrix, code_box(spec, native, block_mn, block_k)),
-        TensorDescriptor.from_tensor(scales, scale_box(native, block_mn, block_k)),
-    )
-
-
-def code_box(spec: OperandSpec, native: NativeKind, block_mn: int, block_k: int) -> list[int]:
-    return [block_mn, block_k * instruction_format(native, spec.format).bits // 8]
-
-
-def scale_box(native: NativeKind, block_mn: int, block_k: int) -> list[int]:
-    """A block's scales in the layout of scale_blocks."""
+    code_box = [block_mn, block_k * instruction_format(native, spec.format).bits // 8]
     columns = block_k // (NATIVE[native].tile_k * SCALE_TILES)
-    return [1, block_mn // SCALE_ROWS, columns, _HALVES, SCALE_ROWS * SCALE_TILES // _HALVES]
-
-
-def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKind) -> dict[str, object]:
-    numerics, blocks, constants = plan.numerics, plan.blocks, {}
-    for side, format_ in zip(Side, numerics.multiplied, strict=True):
-        tile = numerics.applied(side)
-        constants |= {
-            f"{side.value}_FORMAT": format_.name,
-            f"{side.value}_OUTER": tile is not None,
-            f"{side.value}_OUTER_MN": (tile.mn or 0) if tile else 0,
-        }
-    return constants | {
-        "RUN_K": NATIVE[numerics.native].tile_k,
-        "ACCUMULATE": accumulate,
-        "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else -(-k // blocks.block_k),
-        "BLOCK_M": blocks.block_m,
-        "BLOCK_N": blocks.block_n,
-        "BLOCK_K": blocks.block_k,
-        "GROUP_M": blocks.group,
-    }
+    scale_box = [1, block_mn // SCALE_ROWS, columns, _HALVES, SCALE_ROWS * SCALE_TILES // _HALVES]
+    return (
+        TensorDescriptor.from_tensor(factor.matrix, code_box),
+        TensorDescriptor.from_tensor(scales, scale_box),
+    )
 
 
 def scale_blocks(
