@@ -35,9 +35,10 @@ def launch(
     scale = aligned(codes.line_scale)
     m, n, k = mnk = a.matrix.shape[0], b.matrix.shape[0], codes.k
     constexprs = constants(plan, k, accumulate=accumulate)
+    sharing = constexprs["SPLITS"] // constexprs["OWN_SPLITS"]
     return launch_kernel(
         decoding_gemm_kernel,
-        (plan.programs(m, n, constexprs["SPLITS"] // constexprs["OWN_SPLITS"]),),
+        (plan.programs(m, n, sharing),),
         descriptor(values.matrix, *values_box),
         *((values.code_scale, values.code_scale.stride(0)) if widens else (None, None)),
         descriptor(codes.matrix, *codes_box),
@@ -45,17 +46,13 @@ def launch(
         descriptor(out, *storage.out_box),
         a.scale,
         b.scale,
-        *(workspace(plan, mnk, out.device) if shares_sums(constexprs) else (None, None)),
+        *(workspace(plan, mnk, out.device) if sharing > 1 else (None, None)),
         *mnk,
         **constexprs,
         num_warps=WARPS,
         **COMPILE_OPTIONS,
         **EARLY_OPTIONS,
     )
-
-
-def shares_sums(constexprs: dict[str, Any]) -> bool:
-    return constexprs["SPLITS"] > constexprs["OWN_SPLITS"]
 
 
 def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
