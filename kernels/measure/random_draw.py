@@ -66,6 +66,8 @@ _ALIGNED = 16
 """Triton compiles a kernel anew for sizes that this divides."""
 _HEADER = ("recipe", "matmul", "shapes", "× torch", "10%", "lowest", "regret 50%", "regret 95%")
 STOPPED = 130
+Timed = tuple[Row, tuple[Sample, ...]]
+"""A GEMM's row, and the time of each launch."""
 DRAWN = ("per_tensor", "per_tensor_e4m3", "rowwise", "deepseek_v3", "mxfp8")
 
 
@@ -94,13 +96,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace, device: Device) -> int:
     """Time the draw, print the table, record and fit. Returns the exit code; Ctrl-C ends the draw."""
     draws, stopped = _drawn(options, device, time.monotonic() + 60 * options.minutes)
-    rows = [each.row for each in draws]
+    rows = [row for row, _ in draws]
     if options.record:
         for path in {RANDOM_SHAPES.record(row, RECORDS) for row in rows}:
             print(f"{path}: {len(rows)} rows more", file=sys.stderr)
     print(_table(rows))
     if options.fit:
-        add_samples(options.fit, [sample for each in draws for sample in each.samples])
+        add_samples(options.fit, [sample for _, samples in draws for sample in samples])
     if options.fit and not stopped:
         _fit(options.fit, device)
     return STOPPED if stopped else 0
@@ -129,7 +131,7 @@ def _fit(path: Path, device: Device) -> None:
     print(f"{rates}: fitted to {len(samples)} launches", file=sys.stderr)
 
 
-def _drawn(options: argparse.Namespace, device: Device, until: float) -> tuple[list["Timed"], bool]:
+def _drawn(options: argparse.Namespace, device: Device, until: float) -> tuple[list[Timed], bool]:
     layers = draw_shapes(options.count, options.seed)
     choosers: dict[tuple[str, str], Chooser] = {}
     tasks: list[Task] = []
@@ -176,18 +178,12 @@ def measure(
         progress(number / job.count, f"{number + 1} of {job.count}: {own.size}", draw if draw.done else None)
         rows, left_out = draw.rows, draw.left_out
         try:
-            rows += (timed(own, device, between=lambda done: halt_if(stopped)).row,)
+            rows += timed(own, device, between=lambda done: halt_if(stopped))[:1]
         except (Unsupported, MemoryError) as error:
             left_out += (LeftOut(m=own.m, n=own.n, k=own.k, reason=str(error)),)
         draw = AnyShapeDraw(job=job, rows=rows, left_out=left_out)
     progress(1.0, "done")
     return draw
-
-
-@dataclass(frozen=True)
-class Timed:
-    row: Row
-    samples: tuple[Sample, ...]
 
 
 def timed(
@@ -206,7 +202,7 @@ def timed(
         times, note, us = _race(job, plan, device, between, others)
     regret = round(us[plan.blocks] / min(us.values()) - 1, 4) if others else None
     row = row_of(job, plan, device, times=times, note=note, regret=regret)
-    return Timed(row, tuple(Sample(gemm=job, blocks=blocks, us=round(own, 3)) for blocks, own in us.items()))
+    return row, tuple(Sample(gemm=job, blocks=blocks, us=round(own, 3)) for blocks, own in us.items())
 
 
 def _race(

@@ -83,11 +83,9 @@ class Turn(Protocol):
 
     name: str
 
-    def times_us(self) -> list[float]:
-        pass
+    def times_us(self) -> list[float]: ...
 
-    def load(self) -> Gauges:
-        pass
+    def load(self) -> Gauges: ...
 
 
 def buffer_sets(bytes_a_set: int, l2_bytes: int) -> int:

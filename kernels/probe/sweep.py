@@ -21,10 +21,14 @@ from kernels.typed import Count, check_known, check_whole
 ROWS = (WGMMA_ROWS, 16)
 """M and N: one block of the kernel."""
 LONGEST = 1 << 14
-MAX_LENGTHS = 16
 SWEPT = ("wgmma", "promoted", "hmma")
 """Names of operations that a sweep offers."""
 SHORTEST = WGMMA_ROWS // 2
+
+
+def lengths(longest: int) -> tuple[int, ...]:
+    """Powers of two from SHORTEST."""
+    return tuple(SHORTEST << power for power in range((longest // SHORTEST).bit_length()))
 
 
 def swept(name: str) -> Operation:
@@ -34,7 +38,7 @@ def swept(name: str) -> Operation:
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeJob:
-    """Sums of the first k products, for each k of `lengths`, by one operation.
+    """Sums of the first k products by one operation, for each k of `lengths`.
 
     Raises ValueError for a field out of range.
     """
@@ -43,7 +47,7 @@ class ProbeJob:
     terms: TermKind
     format: str
     seed: int
-    lengths: tuple[int, ...]
+    longest: int
     size_advice: ClassVar[str] = "Make the longest K smaller"
 
     def __post_init__(self) -> None:
@@ -52,13 +56,12 @@ class ProbeJob:
             formats = ", ".join(self.operation_data.accumulator.operands)
             raise ValueError(f"{self.operation_data.title} multiplies {formats}, got {self.format!r}")
         check_whole(0, MAX_SEED, seed=self.seed)
-        rising = all(x < y for x, y in zip(self.lengths, self.lengths[1:], strict=False))
-        fit = all(SHORTEST <= k <= LONGEST and k.bit_count() == 1 for k in self.lengths)
-        if not (0 < len(self.lengths) <= MAX_LENGTHS and fit and rising):
-            raise ValueError(
-                f"lengths are 1 to {MAX_LENGTHS} powers of two from {SHORTEST} to {LONGEST}, rising, "
-                f"got {self.lengths!r}"
-            )
+        if not SHORTEST <= self.longest <= LONGEST or self.longest.bit_count() > 1:
+            raise ValueError(f"K is a power of two from {SHORTEST} to {LONGEST}, got {self.longest!r}")
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return lengths(self.longest)
 
     @property
     def operation_data(self) -> Operation:
@@ -67,15 +70,15 @@ class ProbeJob:
     @property
     def title(self) -> str:
         terms = TERM_NOTES[self.terms].title.lower()
-        return f"{self.operation_data.title}, {terms} {self.format}, K up to {self.lengths[-1]:,}"
+        return f"{self.operation_data.title}, {terms} {self.format}, K up to {self.longest:,}"
 
     @property
     def size(self) -> str:
-        return f"K = {self.lengths[-1]}"
+        return f"K = {self.longest}"
 
     def codes(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         """uint8 a[M, K] and b[N, K] for the longest K."""
-        x = draw_terms(self.terms, ROWS, self.lengths[-1], self.seed)
+        x = draw_terms(self.terms, ROWS, self.longest, self.seed)
         return tuple(FORMATS[self.format].encode(part) for part in x)
 
 

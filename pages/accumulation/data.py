@@ -21,17 +21,13 @@ from fp8core.accumulators.trace import TracedStep, trace
 from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
 from kernels.probe.operations import Operation, mismatches, operations, predict, read_machine, read_vectors
-from kernels.probe.sweep import SHORTEST
+from kernels.probe.sweep import lengths
 
 NEVER = 0
 # M and N of the sums whose errors make one point of a curve: enough for two digits, and quick.
 SUMS = (16, 16)
 
 Errors = tuple[SumError, ...]
-
-
-def lengths(longest: int) -> tuple[int, ...]:
-    return tuple(SHORTEST << power for power in range((longest // SHORTEST).bit_length()))
 
 
 @lru_cache(maxsize=64)

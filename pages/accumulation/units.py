@@ -10,7 +10,7 @@ from fp8core.experiments.dot_terms import TermKind
 from fp8core.tiles import WHOLE
 from kernels.paths import VECTORS
 from kernels.probe.sweep import ProbeJob, ProbeRow, swept
-from pages.accumulation.data import check_vectors, lengths
+from pages.accumulation.data import check_vectors
 from pages.accumulation.facts import CHAIN, LONGEST_K, MODEL_BITS, OPERANDS, PROBE, draw_numbers
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.words import count, short
@@ -108,7 +108,7 @@ def _draw_sweep(controls: Controls) -> None:
         terms=TermKind(terms),
         format=controls.draw(OPERANDS, options=formats),
         seed=seed,
-        lengths=lengths(controls.draw(LONGEST_K)),
+        longest=controls.draw(LONGEST_K),
     )
     st.header("On this server's GPU")
     label = f"Run {operation.title} on the GPU"

@@ -55,26 +55,22 @@ class Piece:
 class Pieces:
     def __init__(self) -> None:
         self.every: list[Piece] = []
-        self._open: list[Piece] = []
+        self.open: list[Piece] = []
 
     @contextmanager
     def __call__(self, piece: Piece) -> Iterator[Piece]:
-        if piece.phase is None and self._open:
-            piece.phase = self._open[-1].phase
+        if piece.phase is None and self.open:
+            piece.phase = self.open[-1].phase
         mark = f"{_PREFIX}{len(self.every)}"
         self.every.append(piece)
-        self._open.append(piece)
+        self.open.append(piece)
         wait()
         try:
             with torch.profiler.record_function(mark):
                 yield piece
                 wait()
         finally:
-            self._open.pop()
-
-    @property
-    def innermost(self) -> Piece | None:
-        return self._open[-1] if self._open else None
+            self.open.pop()
 
     def of(self, mark: str) -> Piece | None:
         return self.every[int(mark.removeprefix(_PREFIX))] if mark.startswith(_PREFIX) else None
@@ -90,7 +86,7 @@ class EachOperation(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        around, options = self._pieces.innermost, kwargs or {}
+        around, options = (self._pieces.open or [None])[-1], kwargs or {}
         launches = func.namespace == "aten" and not func.is_view
         if around is None or around.role is Role.MATMUL or not launches:
             return func(*args, **options)

@@ -12,7 +12,7 @@ from kernels.gemm import gemm
 from kernels.gemm.plan import plan_gemm, plan_simple
 from kernels.measure import random_draw
 from kernels.measure.jobs import GemmJob
-from kernels.measure.random_draw import Runs, Task, Timed, measure, timed
+from kernels.measure.random_draw import Runs, Task, measure, timed
 from kernels.measure.random_shapes import AnyShapeDraw, AnyShapeJob, draw_shapes, percentile, spread
 from kernels.measure.records import GEMMS, RANDOM_SHAPES
 from kernels.measure.rows import Peer
@@ -45,7 +45,7 @@ def test_a_draw_times_the_gemms_of_its_seed_and_tells_each_new_one(monkeypatch):
     asked, told = [], []
     stand_in(
         monkeypatch,
-        lambda gemm, device, between: asked.append(gemm) or Timed(replace(ROW, job=gemm), ()),
+        lambda gemm, device, between: asked.append(gemm) or (replace(ROW, job=gemm), ()),
     )
     draw = measure(JOB, progress=lambda *step: told.append(step), stopped=lambda: False)
     layers = draw_shapes(4, 3)
@@ -57,7 +57,7 @@ def test_a_draw_times_the_gemms_of_its_seed_and_tells_each_new_one(monkeypatch):
 
 def test_a_draw_goes_on_from_where_it_was(monkeypatch):
     asked = []
-    stand_in(monkeypatch, lambda gemm, device, between: asked.append(gemm) or Timed(ROW, ()))
+    stand_in(monkeypatch, lambda gemm, device, between: asked.append(gemm) or (ROW, ()))
     so_far = AnyShapeDraw(job=JOB, rows=(ROW, ROW, ROW))
     draw = measure(JOB, progress=lambda *step: None, stopped=lambda: False, so_far=so_far)
     assert (draw.done, len(asked)) == (4, 1)
@@ -94,12 +94,11 @@ def test_other_blocks_take_turns_with_the_plan_s_and_their_best_decides_the_regr
     job = GemmJob(recipe="rowwise", matmul="wgrad", m=40, n=20, k=70, runs=2)
     plan = plan_gemm(job.recipe_data.wgrad, job.mnk, device, job.accumulation)
     other = replace(plan.blocks, group=9)
-    timing = timed(job, device, others=[other])
-    row = timing.row
-    assert {each.blocks: each.us for each in timing.samples} == {plan.blocks: 2000.0, other: 1000.0}
+    row, samples = timed(job, device, others=[other])
+    assert {each.blocks: each.us for each in samples} == {plan.blocks: 2000.0, other: 1000.0}
     assert (row.regret, row.ratio, row.plan) == (1.0, 3.0, plan.record)
     assert {peer: one.runs for peer, one in row.times.items()} == {Peer.OURS: 2, Peer.BF16: 2}
-    assert timed(job, device).row.regret is None
+    assert timed(job, device)[0].regret is None
 
 
 def test_blocks_that_fail_or_give_another_product_are_not_timed(monkeypatch):
@@ -121,7 +120,7 @@ def test_blocks_that_fail_or_give_another_product_are_not_timed(monkeypatch):
 
     def noted(job, device, others):
         asked.append(others)
-        return Timed(ROW, ())
+        return (ROW, ())
 
     monkeypatch.setattr(random_draw, "gemm", product)
     monkeypatch.setattr(random_draw, "timed", noted)
@@ -130,7 +129,7 @@ def test_blocks_that_fail_or_give_another_product_are_not_timed(monkeypatch):
         Task(job, replace(plan, blocks=failing), (failing, good)),
     ]
     runs = Runs(tasks, device, Pool())
-    found = [each and each.row for each in runs.timings(inf)]
+    found = [each and each[0] for each in runs.timings(inf)]
     assert (found, asked) == ([ROW, None], [[good]])
     assert [fault.split(": ", 1)[1] for fault in runs.faults] == [
         f"{failing.title}: no",

@@ -94,7 +94,7 @@ def test_what_is_no_message_is_refused(line):
         decode(line)
 
 
-PROBE = ProbeJob(operation="wgmma", terms=TermKind.SAME_SIGN, format="e4m3", seed=3, lengths=(32, 256))
+PROBE = ProbeJob(operation="wgmma", terms=TermKind.SAME_SIGN, format="e4m3", seed=3, longest=256)
 SWEPT = ProbeRow(
     job=PROBE,
     machine=Machine(name="NVIDIA H200", capability=(9, 0), versions={"torch": "2.11.0"}),
