@@ -82,9 +82,8 @@ class Rates:
 
     def of(self, variant: str, class_: str) -> dict[str, float]:
         """The rates of a variant and a class; an unknown one has the first's."""
-        tables = ((self.variants, variant), (self.classes, class_))
-        first, own = (table.get(key, next(iter(table.values()))) for table, key in tables)
-        return {**first, **own}
+        of_variant = self.variants.get(variant, next(iter(self.variants.values())))
+        return {**of_variant, **self.classes.get(class_, next(iter(self.classes.values())))}
 
     def on(self, device: Device) -> "Rates":
         """These rates for another device, with its memory and clock if they are known."""

@@ -8,7 +8,7 @@ import torch
 
 from kernels.train.job import TrainJob
 from kernels.train.row import TrainRow
-from kernels.train.run import Course, add_held_out, add_statistics, run
+from kernels.train.run import Course, add_held_out, run
 from kernels.train.step import Place, Trainer, this_place
 from kernels.train.text import Text, folder_text
 
@@ -35,12 +35,10 @@ def trained(
     steps: int,
     course: Course | None = None,
     *,
-    statistics: bool = False,
     stopped: Callable[[], bool] = lambda: False,
 ) -> TrainRow:
     """The row of a run that is looked at twice, at its middle and its end."""
-    at_once = [add_held_out, add_statistics][: 1 + statistics]
-    looks = {steps // 2: at_once, steps: at_once}
+    looks = dict.fromkeys((steps // 2, steps), (add_held_out,))
     course = course or Course(steps=steps)
     return run(trainer, course, looks, progress=lambda *call: None, stopped=stopped)
 
