@@ -89,9 +89,8 @@ class Rates:
         """These rates for another device, with its memory and clock if they are known."""
         memory = device.memory_gb_s / self.memory_gb_s if device.memory_gb_s else 1.0
         clock = device.clock_mhz / self.clock_mhz if device.clock_mhz else 1.0
-        factors = {"l2_gb_s": clock * device.sms / self.sms, "sm_gb_s": clock, "smem_gb_s": clock}
-        factors |= {"dram_gb_s": memory, "pair_gb_s": memory}
-        factors |= {name: memory for name in self.shared if name.startswith("pass_") and name != "pass_us"}
+        factors = {name: memory for name in self.shared if name.endswith("_gb_s")}
+        factors |= {"l2_gb_s": clock * device.sms / self.sms, "sm_gb_s": clock, "smem_gb_s": clock}
         shared = {name: number * factors.get(name, 1.0) for name, number in self.shared.items()}
         classes = {
             key: {name: number / clock if name.endswith("_ns") else number for name, number in each.items()}
@@ -137,18 +136,18 @@ def facts_of(numerics: Numerics, offer: Offer) -> dict[str, Any]:
     - sums_all_rows: split-K passes on rows beyond M, too. passes: [4, 4], see _passes.
     """
     blocks, decodes = offer.blocks, [offer.blocks.decodes(side) for side in Side]
-    value_bytes = [each.bytes for each in numerics.multiplied]
-    bits = [8 * size for size in value_bytes]
-    for place, side in enumerate(Side):
-        if decodes[place]:
-            bits[place] = numerics.spec.operand(side).format.packed_bits
+    value_bytes, codes = numerics.multiplied[0].bytes, (numerics.spec.a, numerics.spec.b)
+    bits = [
+        each.format.packed_bits if decoded else 8 * value_bytes
+        for each, decoded in zip(codes, decodes, strict=True)
+    ]
     if simple := blocks.variant.is_simple:
         step_bytes = (blocks.block_m * bits[0] + blocks.block_n * bits[1]) * blocks.block_k // 8
         row_bytes, lines, least_rows = bits[0] // 8, [0, 0], blocks.block_m
     else:
         storage = VARIANTS[blocks.variant].storage(numerics, blocks)
         step_bytes, least_rows = storage.stage_bytes, storage.least_rows
-        row_bytes = value_bytes[0] * (not blocks.decoded)
+        row_bytes = value_bytes * (not blocks.decoded)
         lines = [max(1, round(blocks.block_k * each / 1024)) for each in bits]
     b_tile = numerics.applied(Side.B)
     squares = numerics.scale_at is ScaleAt.K_LOOP and b_tile is not None and b_tile.mn != 1
@@ -161,7 +160,7 @@ def facts_of(numerics: Numerics, offer: Offer) -> dict[str, Any]:
         "b_bits": bits[1] * (1 + _SCALES * decodes[1]),
         "step_bytes": step_bytes,
         "step_row_bytes": row_bytes * blocks.block_k,
-        "smem_bytes": step_bytes + _read_rows(blocks) * blocks.block_k * value_bytes[0],
+        "smem_bytes": step_bytes + _read_rows(blocks) * blocks.block_k * value_bytes,
         "a_lines": lines[0],
         "b_lines": lines[1],
         "least_rows": least_rows,
