@@ -47,9 +47,6 @@ def _table(row: Ceilings) -> str:
 def measure(
     job: CeilingsJob, *, progress: Callable[[float, str], None], stopped: Callable[[], bool]
 ) -> Ceilings:
-    """Raises Unsupported without a GPU, Impossible for a rate that it cannot reach, MemoryError, and
-    StoppedEarly once `stopped()` is true.
-    """
     device = require_gpu()
 
     def between(done: float) -> None:

@@ -32,9 +32,15 @@ Columns = Sequence[tuple[str, int]]
 """Names and widths. Widths are set: rich's tables need all rows, and each of these takes up to minutes."""
 
 
+def parser_of(name: str, what: str | None) -> argparse.ArgumentParser:
+    """what: a text, of which the first line describes the command."""
+    first, *_ = (what or "").split("\n")
+    return argparse.ArgumentParser(prog=f"python -m kernels.measure {name}", description=first)
+
+
 def job_parser(name: str, what: str, folder: Path = RECORDS) -> argparse.ArgumentParser:
     """A parser with the options that run_jobs reads. folder: the default of --record."""
-    parser = argparse.ArgumentParser(prog=f"python -m kernels.measure {name}", description=what)
+    parser = parser_of(name, what)
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
     parser.add_argument("--record", action="store_true", help="append a GPU's rows to files as they come")
     parser.add_argument("--folder", type=Path, default=folder, help="where --record appends")

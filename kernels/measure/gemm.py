@@ -97,6 +97,10 @@ def main(arguments: Sequence[str]) -> int:
 def _add_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     """Add the options, and --recorded; return those that --recorded excludes."""
     add, shapes, dims = parser.add_argument, "; ".join, ("M", "N", "K")
+    caches = [*(cache.value for cache in Cache), ALL]
+    hot = "hot: back to back over rotated buffers; cold: the L2 flushed before each launch"
+    late = "how long before a turn is timed: the clock still has to leave the last one's (default 0)"
+    long = "{} rounds of {} ms turns, {} ms late: the power limit shows".format(*_SUSTAINED.values())
     add("--recorded", action="store_true", help="every GEMM of assets/bench/, timed as its row was")
     return [
         add_recipe(parser),
@@ -108,24 +112,11 @@ def _add_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
         add("--seed", type=int, default=0),
         add("--accumulation", default=Summation.RECIPE.value, choices=[kind.value for kind in Summation]),
         add("--accumulate", action="store_true", help="add the product into D where the matmul writes fp32"),
-        add(
-            "--cache",
-            default=Cache.HOT.value,
-            choices=[*(cache.value for cache in Cache), ALL],
-            help="hot: back to back over rotated buffers; cold: the L2 flushed before each launch",
-        ),
+        add("--cache", default=Cache.HOT.value, choices=caches, help=hot),
         add("--runs", type=int, help=f"rounds of each contender (default {GemmJob.runs})"),
         add("--turn-ms", type=int, help=f"a contender's turn in a round (default {GemmJob.turn_ms})"),
-        add(
-            "--settle-ms",
-            type=int,
-            help="how long before a turn is timed: the clock still has to leave the last one's (default 0)",
-        ),
-        add(
-            "--sustained",
-            action="store_true",
-            help="{} rounds of {} ms turns, {} ms late: the power limit shows".format(*_SUSTAINED.values()),
-        ),
+        add("--settle-ms", type=int, help=late),
+        add("--sustained", action="store_true", help=long),
     ]
 
 
@@ -348,13 +339,8 @@ class Work:
         halt_if(self.stopped)
 
     def errors(self, flop_limit: int | None = None) -> Errors:
-        return errors(
-            self.out,
-            *self.operands.as_operands(),
-            *self.pair,
-            flop_limit=flop_limit,
-            between=lambda: halt_if(self.stopped),
-        )
+        inputs = (*self.operands.as_operands(), *self.pair)
+        return errors(self.out, *inputs, flop_limit=flop_limit, between=lambda: halt_if(self.stopped))
 
 
 def careful(work: Work) -> Row:
@@ -436,9 +422,6 @@ def measure(
 
     With `simple_first` the simple kernel gives the first answer. The job stops there if its plan is another,
     which is then still being compiled elsewhere. Without `gives_first`, only the careful answer is computed.
-
-    Raises Unsupported where the plan refuses, Impossible for a time that the GPU cannot reach, NoTriton,
-    StoppedEarly once `stopped()` is true, and MemoryError where the job does not fit.
     """
     with memory(job.size):
         work = Work(job, progress, stopped, simple_first=simple_first)

@@ -4,7 +4,6 @@ The host's clock times a call, which does not wait for the GPU. The shape is tin
 few calls: no call waits for a full queue.
 """
 
-import argparse
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from time import perf_counter_ns
@@ -13,7 +12,7 @@ import torch
 
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES, Operand, Recipe
-from kernels.measure.commands import add_matmul, add_recipe, choose_device, selected
+from kernels.measure.commands import add_matmul, add_recipe, choose_device, parser_of, selected
 
 SHAPE = LayerShape(tokens=256, in_=512, out=256)
 _BATCHES, _CALLS, _WARM_UP = 60, 20, 5
@@ -25,9 +24,7 @@ _LINE = "{:18}{:28}{:8}{:8}{:8}{}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m kernels.measure host", description=__doc__.split("\n")[0]
-    )
+    parser = parser_of("host", __doc__)
     add_recipe(parser)
     add_matmul(parser)
     options = parser.parse_args(arguments)

@@ -267,16 +267,13 @@ def gemm_cost(job: GemmJob) -> Cost:
     draw_s = max(job.m, job.n) * job.k * _DRAW_S.get(job.input, _DRAW_USUAL_S)
     band = 2 * job.flop * -(-job.m // BANDS) / max(job.m, 1)
     turn_s = max(job.turn_ms / 1e3, launch_s) + job.settle_ms / 1e3
-    return Cost(
-        first_s=_START_S
-        + draw_s
-        + max(band, min(2 * job.flop, FIRST_FLOP)) / _FP64
-        + _FIRST_LAUNCHES * launch_s,
-        careful_s=_CAREFUL_S
-        + draw_s
-        + max(band, min(2 * job.flop, CAREFUL_FLOP)) / _FP64
-        + _CONTENDERS * (_READY_LAUNCHES * launch_s + job.runs * turn_s),
-    )
+
+    def fp64_s(most: float) -> float:
+        return max(band, min(2 * job.flop, most)) / _FP64
+
+    first_s = _START_S + draw_s + fp64_s(FIRST_FLOP) + _FIRST_LAUNCHES * launch_s
+    timing_s = _CONTENDERS * (_READY_LAUNCHES * launch_s + job.runs * turn_s)
+    return Cost(first_s=first_s, careful_s=_CAREFUL_S + draw_s + fp64_s(CAREFUL_FLOP) + timing_s)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,9 +79,8 @@ def main(arguments: Sequence[str]) -> int:
     add_recipe(parser)
     kernels = [*(kernel.value for kernel in QuantizerKernel), ALL]
     parser.add_argument("--kernel", default=ALL, choices=kernels, help="a quantizer")
-    parser.add_argument(
-        "--tensor", nargs=2, type=int, metavar=("ROWS", "COLUMNS"), help="the quantized tensor's shape"
-    )
+    sizes = ("ROWS", "COLUMNS")
+    parser.add_argument("--tensor", nargs=2, type=int, metavar=sizes, help="the quantized tensor's shape")
     options = parser.parse_args(arguments)
     header = line_of([name for name, _ in _TABLE], _TABLE)
     return run_jobs(options, jobs_of(options), measure, QUANTIZERS, header=header, show=_line)
@@ -181,11 +180,7 @@ _ROUNDS = 7
 def measure(
     job: QuantizerJob, *, progress: Callable[[float, str], None], stopped: Callable[[], bool]
 ) -> QuantizerRow:
-    """Time a quantizer over rotated buffers, together more than twice the L2.
-
-    Raises Unsupported without a GPU or a kernel, Impossible for a time that the GPU cannot reach,
-    MemoryError, and StoppedEarly once `stopped()` is true.
-    """
+    """Time a quantizer over rotated buffers, together more than twice the L2."""
     device = require_gpu()
 
     def between(done: float) -> None:

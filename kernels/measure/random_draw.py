@@ -31,7 +31,7 @@ from kernels.gemm.launch import gemm
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.simple.blocks import built_in
 from kernels.gemm.variants import refusal
-from kernels.measure.commands import check_above_0, choose_device, figure, grouped
+from kernels.measure.commands import check_above_0, choose_device, figure, grouped, parser_of
 from kernels.measure.exactness import is_near
 from kernels.measure.fit import Sample, add_samples, fit, read_samples, write
 from kernels.measure.gemm import Buffers, Peers, Times, plan_of, row_of, times_by_name, turns_of
@@ -72,8 +72,7 @@ DRAWN = ("per_tensor", "per_tensor_e4m3", "rowwise", "deepseek_v3", "mxfp8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    what = (__doc__ or "").split("\n")[0]
-    parser = argparse.ArgumentParser(prog="python -m kernels.measure random", description=what)
+    parser = parser_of("random", __doc__)
     add = parser.add_argument
     add("--count", type=int, default=20, help="layers to draw (default: %(default)s)")
     add("--seed", type=int, default=1, help="of the draw (default: %(default)s)")
@@ -168,8 +167,7 @@ def measure(
 ) -> AnyShapeDraw:
     """Time the GEMMs of a draw that `so_far` lacks; each new one comes with the progress.
 
-    An impossible or too large GEMM is left out with its reason. Raises Unsupported without a GPU, and
-    StoppedEarly once `stopped()` is true.
+    An impossible or too large GEMM is left out with its reason.
     """
     device = require_gpu()
     draw = so_far or AnyShapeDraw(job=job, rows=())

@@ -131,12 +131,8 @@ class Records:
 
 def read_records(folder: Path) -> Records:
     gemms, ceilings, random = (files.read(folder) for files in (GEMMS, CEILINGS, RANDOM_SHAPES))
-    return Records(
-        rows=gemms.rows,
-        ceilings=ceilings.rows,
-        bad=(*gemms.bad, *ceilings.bad, *random.bad),
-        any_shape=random.rows,
-    )
+    bad = (*gemms.bad, *ceilings.bad, *random.bad)
+    return Records(rows=gemms.rows, ceilings=ceilings.rows, bad=bad, any_shape=random.rows)
 
 
 @dataclass(frozen=True, kw_only=True)

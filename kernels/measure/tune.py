@@ -33,7 +33,7 @@ from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.simple.blocks import fit
 from kernels.gemm.tuned import Measurement, Tuned, read_table, shape_class, table, table_path
-from kernels.measure.commands import choose_device
+from kernels.measure.commands import choose_device, parser_of
 from kernels.measure.exactness import Sampled, bits, is_near, predictable
 from kernels.measure.gemm import Buffers, times_by_name, turns_of
 from kernels.measure.jobs import LAYER, SKINNY, STANDARD, Cache, GemmJob
@@ -277,8 +277,7 @@ _DONE, _WRONG, _STOPPED = 0, 1, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    what = (__doc__ or "").split("\n")[0]
-    parser = argparse.ArgumentParser(prog="python -m kernels.measure tune", description=what)
+    parser = parser_of("tune", __doc__)
     add = parser.add_argument
     add("--families", nargs="+", default=[], metavar="WORD", help="those with all these words: fast row·row")
     add("--shapes", nargs="+", choices=SHAPES, default=[*SHAPES], metavar="NAME", help=", ".join(SHAPES))

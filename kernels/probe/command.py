@@ -3,12 +3,12 @@
 Exit codes: 0 no bit differs, 1 one does, 2 bad arguments or no Hopper GPU.
 """
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
 from kernels.faults import first_line, triton_errors
 from kernels.files import check_folder
+from kernels.measure.commands import parser_of
 from kernels.probe.operations import (
     RECORDED_SHAPE,
     STEP,
@@ -69,8 +69,7 @@ def record(path: Path, seed: int) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    what = (__doc__ or "").split("\n")[0]
-    parser = argparse.ArgumentParser(prog="python -m kernels.measure probe", description=what)
+    parser = parser_of("probe", __doc__)
     add = parser.add_argument
     add("--outputs", type=int, default=2_100_000, help="of an operation (default %(default)s)")
     add("--seed", type=int, default=0)

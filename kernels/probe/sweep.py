@@ -97,10 +97,7 @@ class ProbeRow:
 def measure(
     job: ProbeJob, *, progress: Callable[[float, str], None], stopped: Callable[[], bool]
 ) -> ProbeRow:
-    """Run one job on this process's GPU.
-
-    Raises Unsupported without a Hopper GPU, NoTriton, and StoppedEarly once `stopped()` is true.
-    """
+    """Run one job on this process's GPU, a Hopper."""
     return sweep(job, job.operation_data.run, require_hopper(), progress, stopped)
 
 

@@ -64,14 +64,8 @@ def main(arguments: Sequence[str]) -> int:
     recipes = [*LAYER_RECIPES, ALL]
     add("--recipe", nargs="+", default=["deepseek_v3"], choices=recipes, metavar="RECIPE")
     add("--tokens", nargs="+", type=int, default=TOKENS, help="default: %(default)s")
-    add(
-        "--shape",
-        nargs=2,
-        type=int,
-        default=FEATURES,
-        metavar=("IN", "OUT"),
-        help="features of the layer; OUT of an MLP are its hidden ones (default: %(default)s)",
-    )
+    sizes = "features of the layer; OUT of an MLP are its hidden ones (default: %(default)s)"
+    add("--shape", nargs=2, type=int, default=FEATURES, metavar=("IN", "OUT"), help=sizes)
     add("--layer", default=ALL, choices=[*(block.value for block in Block), ALL])
     add("--way", nargs="+", default=[ALL], choices=[*(way.value for way in Way), ALL])
     add("--runs", type=int, default=7, help="rounds of turns (default: %(default)s)")
@@ -80,16 +74,10 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     in_, out = options.shape
     how = {"in_": in_, "out": out, "rounds": options.runs, "turn_ms": options.turn_ms}
-    jobs = (
-        TimelineJob(block=block, recipe=recipe, tokens=tokens, **how)
-        for recipe, block, tokens in product(
-            LAYER_RECIPES if ALL in options.recipe else dict.fromkeys(options.recipe),
-            Block if options.layer == ALL else (Block(options.layer),),
-            options.tokens,
-        )
-    )
+    recipes = LAYER_RECIPES if ALL in options.recipe else dict.fromkeys(options.recipe)
+    cases = product(recipes, Block if options.layer == ALL else (Block(options.layer),), options.tokens)
+    jobs = (TimelineJob(recipe=recipe, block=block, tokens=tokens, **how) for recipe, block, tokens in cases)
     ways = tuple(Way) if ALL in options.way else tuple(map(Way, options.way))
-
     show = partial(_table, has_kernels=options.kernels)
     return run_jobs(options, jobs, partial(measure, parts=((1.0, ways),)), TIMELINES, show=show)
 
@@ -135,8 +123,7 @@ def measure(
 ) -> Timeline:
     """Time a job's ways, those of a part in turns with bf16. Those of `so_far` are not timed again.
 
-    A way that cannot run is left out with a reason. Raises Unsupported without a GPU, StoppedEarly once
-    `stopped()` is true, Impossible for a time that the GPU cannot reach, and MemoryError.
+    A way that cannot run is left out with a reason.
     """
     require_gpu()
     timeline, start = so_far or Timeline(job=job, rows=()), 0.0
