@@ -67,10 +67,10 @@ R = TypeVar("R", Row, Ceilings)
 
 @dataclass(frozen=True, kw_only=True)
 class Turns:
-    """Matmuls that took turns: microseconds by name, bf16 among them; why others have none."""
+    """Matmuls that took turns: microseconds by name, bf16 among them; verdicts of others, and why."""
 
     times: Mapping[str, float]
-    refusals: Mapping[str, str]
+    untimed: Mapping[str, tuple[Verdict, str]]
     gauges: Gauges
 
 
@@ -119,83 +119,75 @@ def quantizer_codes(operand: Operand, device: Device) -> Iterator[Code]:
 
 
 def time_torch(cases: Sequence[DistinctGemm], findings: Findings, device: Device) -> Iterator[Line]:
-    jobs = {case.name: case.timed for case in cases if case.name not in findings.wrong}
-    job, rows = cases[0].timed, GEMMS.read(RECORDS).rows
-    turns = take_turns(job, jobs, device, findings.uuid, with_fp8=True)
+    job, turns = cases[0].timed, take_turns(cases, findings, device, with_fp8=True)
     findings.turns[job.matmul] = turns
-    for name, peer in ((TORCH_BF16, Peer.BF16), (TORCH_FP8, Peer.TORCH)):
-        yield _matmul_line(name, peer, job, turns, rows, findings.facts, device)
+    torch_peers = [(TORCH_BF16, Peer.BF16, job), (TORCH_FP8, Peer.TORCH, job)]
+    return _matmul_lines(torch_peers, turns, findings.facts, device)
 
 
 def time_recipes(cases: Sequence[DistinctGemm], findings: Findings, device: Device) -> Iterator[Line]:
-    jobs = {}
-    for case in cases:
-        if case.name not in findings.wrong:
-            jobs[case.name] = case.timed
-        else:
-            detail = "Not timed: its product is not right."
-            yield Line(name=case.name, group=Group.SPEED, verdict=Verdict.NOT_RUN, detail=detail)
-    if not jobs:
-        return
-    turns = findings.turns.get(cases[0].matmul.name)
-    if turns is None or not jobs.keys() <= {*turns.times, *turns.refusals}:
-        turns = take_turns(next(iter(jobs.values())), jobs, device, findings.uuid)
-    rows = GEMMS.read(RECORDS).rows
-    for name, job in jobs.items():
-        yield _matmul_line(name, Peer.OURS, job, turns, rows, findings.facts, device)
+    turns = findings.turns.get(cases[0].matmul.name) or take_turns(cases, findings, device)
+    ours = [(case.name, Peer.OURS, case.timed) for case in cases]
+    return _matmul_lines(ours, turns, findings.facts, device)
 
 
 def take_turns(
-    first: GemmJob, jobs: Mapping[str, GemmJob], device: Device, uuid: str, *, with_fp8: bool = False
+    cases: Sequence[DistinctGemm], findings: Findings, device: Device, *, with_fp8: bool = False
 ) -> Turns:
-    """Time our GEMMs of one matmul, by name, in turns with bf16 torch.mm and, on request, torch's fp8.
+    """Time our GEMMs of one matmul in turns with bf16 torch.mm and, on request, torch's fp8.
 
-    All share one clock, so their ratios are fair. `first` gives the shape of torch's operands.
+    All share one clock, so their ratios are fair.
     """
+    first, untimed = cases[0].timed, {}
     numbers = first.m * first.k + first.n * first.k + first.m * first.n
     sets = buffer_sets(numbers * FORMATS["bf16"].bytes, device.l2_bytes)
     operands = [Operands.normal(first, device).as_operands() for _ in range(sets)]
-    refusals = {}
     contenders = [Contender(TORCH_BF16, [bf16_peer(a, b) for a, b in operands])]
     if with_fp8:
         fp8 = [fp8_peer(a, b) for a, b in operands]
         if error := attempt(fp8[0], operands[0][0].device):
-            reason = str(error).splitlines()[0]
-            refusals[TORCH_FP8] = f"torch {torch.__version__} has no fp8 matmul here: {reason}"
+            reason = f"torch {torch.__version__} has no fp8 matmul here: {str(error).splitlines()[0]}"
+            untimed[TORCH_FP8] = Verdict.NOT_SUPPORTED, reason
         else:
             contenders.append(Contender(TORCH_FP8, fp8))
-    for name, job in jobs.items():
+    for case in cases:
+        job = case.timed
         plan = plan_gemm(job.spec, job.mnk, device, job.accumulation)
-        if isinstance(plan, Unsupported):
-            refusals[name] = plan.reason
+        if case.name in findings.wrong:
+            untimed[case.name] = Verdict.NOT_RUN, "Not timed: its product is not right."
+        elif isinstance(plan, Unsupported):
+            untimed[case.name] = Verdict.NOT_SUPPORTED, plan.reason
         else:
             buffers = Buffers(job, plan, Operands.normal(job, device), device)
-            contenders.append(buffers.ours(plan, name))
-    times, gauges = time_turns(contenders, uuid)
-    return Turns(times=times, refusals=refusals, gauges=gauges)
+            contenders.append(buffers.ours(plan, case.name))
+    times, gauges = time_turns(contenders, findings.uuid)
+    return Turns(times=times, untimed=untimed, gauges=gauges)
 
 
-def _matmul_line(
-    name: str, peer: Peer, job: GemmJob, turns: Turns, rows: Iterable[Row], facts: Facts, device: Device
-) -> Line:
-    """The line of a matmul, recorded as `peer`, beside the bf16 of the same turns; or why it has no time."""
-    if name in turns.refusals:
-        detail = turns.refusals[name]
-        return Line(name=name, group=Group.SPEED, verdict=Verdict.NOT_SUPPORTED, detail=detail)
-    row, limits, is_bf16 = recorded_row(rows, facts.gpu, job), limits_of(device), peer is Peer.BF16
-    rate, bf16 = (job.flop / turns.times[each] / 1e6 for each in (name, TORCH_BF16))
-    recorded_us = row and row.us(peer)
-    return speed_line(
-        name,
-        rate,
-        TFLOP_S,
-        facts=facts,
-        gauges=turns.gauges,
-        bf16=None if is_bf16 else bf16,
-        reference=reference_of(row, recorded_us and job.flop / recorded_us / 1e6),
-        recorded_clock_mhz=row.ours.clock_mhz if peer is Peer.OURS and row and row.ours else None,
-        fault=(not is_bf16 and limits.fault(rate)) or limits.bf16_fault(bf16),
-    )
+def _matmul_lines(
+    matmuls: Iterable[tuple[str, Peer, GemmJob]], turns: Turns, facts: Facts, device: Device
+) -> Iterator[Line]:
+    """The lines of matmuls, each recorded as a peer, beside the bf16 of the same turns."""
+    rows, limits = GEMMS.read(RECORDS).rows, limits_of(device)
+    for name, peer, job in matmuls:
+        if name in turns.untimed:
+            verdict, detail = turns.untimed[name]
+            yield Line(name=name, group=Group.SPEED, verdict=verdict, detail=detail)
+            continue
+        row, is_bf16 = recorded_row(rows, facts.gpu, job), peer is Peer.BF16
+        rate, bf16 = (job.flop / turns.times[each] / 1e6 for each in (name, TORCH_BF16))
+        recorded_us = row and row.us(peer)
+        yield speed_line(
+            name,
+            rate,
+            TFLOP_S,
+            facts=facts,
+            gauges=turns.gauges,
+            bf16=None if is_bf16 else bf16,
+            reference=reference_of(row, recorded_us and job.flop / recorded_us / 1e6),
+            recorded_clock_mhz=row.ours.clock_mhz if peer is Peer.OURS and row and row.ours else None,
+            fault=(not is_bf16 and limits.fault(rate)) or limits.bf16_fault(bf16),
+        )
 
 
 def time_turns(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Gauges]:
