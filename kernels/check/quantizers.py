@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fp8core import quantize as reference
 from fp8core.formats import FloatFormat
 from fp8core.linear import Matmul, Side
 from fp8core.philox import random_bits
+from fp8core.quantize import QuantizedTensor, quantize
 from fp8core.recipes import Operand, Recipe
 from fp8core.rounding import Rounding
 from kernels.check.report import Group, Line
@@ -34,6 +34,8 @@ _RARE = 997
 _SEED, _STEPS = 0, 3
 _CASTS = 1 << 12
 _THREADS = 8
+
+Shape = tuple[int, int]
 
 
 def bf16_numbers() -> NDArray[np.float32]:
@@ -69,7 +71,7 @@ def cast_codes(format_: FloatFormat, device: Device) -> Iterator[Code]:
     yield launch_cast, format_
 
 
-def launch_quantizer(operand: Operand, shape: tuple[int, int], seed: int, steps: int) -> None:
+def launch_quantizer(operand: Operand, shape: Shape, seed: int, steps: int) -> None:
     """Launch the quantizer of a bf16 tensor, on zeros. A delayed scale has a history of `steps`."""
     x = torch.zeros(shape, dtype=torch.bfloat16, device=current_device().place)
     quantized(x, operand, seed, torch.zeros(steps, device=x.device))
@@ -95,13 +97,13 @@ def check_casts(format_: FloatFormat, device: Device) -> Line:
 
 
 @lru_cache(maxsize=8)
-def sample(name: str, shape: tuple[int, int], seed: int = 0) -> NDArray[np.float32]:
+def sample(name: str, shape: Shape) -> NDArray[np.float32]:
     """float32[rows, columns] of bf16 numbers from 2**-30 to 2**30; some columns are zero, some rows
     subnormal.
 
     The "broken" sample also holds NaN and infinity here and there.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(_SEED)
     x = rng.standard_normal(shape, dtype=np.float32)
     x *= np.exp2(rng.integers(-_SPREAD, _SPREAD, shape)).astype(np.float32)
     x[:, : shape[1] // 4] = 0
@@ -113,18 +115,13 @@ def sample(name: str, shape: tuple[int, int], seed: int = 0) -> NDArray[np.float
 
 
 def compare(
-    operand: Operand,
-    shape: tuple[int, int],
-    name: str,
-    device: Device,
-    seed: int = _SEED,
-    truth: reference.QuantizedTensor | None = None,
+    operand: Operand, shape: Shape, name: str, device: Device, truth: QuantizedTensor | None = None
 ) -> tuple[int, int, str]:
     """(codes and scales compared, how many differ, the first that does) of one sample."""
-    x, truth = sample(name, shape, seed), truth or truth_of(operand, shape, name, seed)
+    x, truth = sample(name, shape), truth or truth_of(operand, shape, name)
     history = _history(x, operand)
     history_tensor = None if history is None else torch.from_numpy(history).to(device.place)
-    own = quantized(torch.from_numpy(x).to(device.place).bfloat16(), operand, seed, history_tensor)
+    own = quantized(torch.from_numpy(x).to(device.place).bfloat16(), operand, _SEED, history_tensor)
     parts = [
         ("scale", own.scale_values, truth.scale),
         ("outer scale", own.outer_scale, truth.outer_scale),
@@ -146,12 +143,12 @@ def compare(
     return compared, different, first
 
 
-def truth_of(operand: Operand, shape: tuple[int, int], name: str, seed: int) -> reference.QuantizedTensor:
-    x, random = sample(name, shape, seed), None
+def truth_of(operand: Operand, shape: Shape, name: str) -> QuantizedTensor:
+    x, random = sample(name, shape), None
     if operand.spec.is_random:
-        bits = random_bits(operand.stored(shape), seed)
+        bits = random_bits(operand.stored(shape), _SEED)
         random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
-    return reference.quantize(x, operand, random=random, history=_history(x, operand))
+    return quantize(x, operand, random=random, history=_history(x, operand))
 
 
 def _history(x: NDArray[np.float32], operand: Operand) -> NDArray[np.float32] | None:
@@ -172,9 +169,9 @@ def check_quantizers(
     cases = [(where, (*operand, name)) for (where, *operand), name in product(operands, SAMPLES)]
     new = [case for case in dict.fromkeys(case for _, case in cases) if case not in known]
     for _, shape, name in new:
-        sample(name, shape, _SEED)
+        sample(name, shape)
     with ThreadPoolExecutor(_THREADS) as pool:
-        for case, truth in zip(new, pool.map(lambda case: truth_of(*case, _SEED), new), strict=True):
+        for case, truth in zip(new, pool.map(lambda case: truth_of(*case), new), strict=True):
             known[case] = compare(*case, device, truth=truth)
     compared, different = (sum(known[case][part] for _, case in cases) for part in (0, 1))
     detail = next((f"{where}: {known[case][2]}" for where, case in cases if known[case][1]), "")
@@ -191,7 +188,7 @@ def quantizer_codes(recipe: Recipe, matmuls: tuple[Matmul, ...], device: Device)
 
 def _operands(
     recipe: Recipe, matmuls: tuple[Matmul, ...], device: Device
-) -> Iterator[tuple[str, Operand, tuple[int, int]]]:
+) -> Iterator[tuple[str, Operand, Shape]]:
     mnk = checked_mnk(device)
     for matmul, side in product(matmuls, Side):
         operand = recipe.operand(matmul, side)
