@@ -57,7 +57,7 @@ def check_product(case: DistinctGemm, outputs: int, findings: Findings, device: 
         raise
     findings.products.append(product)
     on = "Triton's interpreter" if facts.interpreted else str(facts.gpu)
-    line = product_line(product, case.name, on, case.others)
+    line = product_line(product, on, case.others)
     if line.verdict is Verdict.PASS:
         findings.wrong.remove(case.name)
     return line
@@ -154,7 +154,7 @@ def bound(
     return error + half * (np.abs(a @ b.T) + error) + out.min_subnormal
 
 
-def product_line(product: Product, name: str, on: str, others: tuple[str, ...] = ()) -> Line:
+def product_line(product: Product, on: str, others: tuple[str, ...] = ()) -> Line:
     """The line of one GEMM on the hardware that `on` names. `others` are multiplied alike."""
     alike = f" {', '.join(others)} {'is' if len(others) == 1 else 'are'} multiplied alike." if others else ""
     detail = (
@@ -168,7 +168,7 @@ def product_line(product: Product, name: str, on: str, others: tuple[str, ...] =
     verdict = Verdict.FAIL if product.unwritten or product.worst > 1 else Verdict.PASS
     error = Figure("largest error over its bound", product.worst)
     figures = (error, Figure("outputs compared", float(product.sampled)))
-    return Line(name=name, group=Group.GEMMS, verdict=verdict, detail=detail, figures=figures)
+    return Line(name=product.name, group=Group.GEMMS, verdict=verdict, detail=detail, figures=figures)
 
 
 def accumulator_line(products: list[Product], name: str) -> Line:

@@ -219,7 +219,7 @@ def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run | None]:
     for number in range(_SETS):
         own = replace(job, seed=job.seed + number)
         product = multiply(own, plan, _OUTPUTS, device)
-        line = product_line(product, own.title, on)
+        line = product_line(product, on)
         other = product.prediction.first_difference if product.prediction else ""
         if line.verdict is Verdict.FAIL or other or not product.repeats:
             return f"{plan.title}: {other or line.detail}", None

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import product
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from fp8core.formats import FORMATS
@@ -45,8 +45,7 @@ class Call:
 
     @property
     def function(self) -> Callable[..., Any]:
-        module, _, name = self._name.partition(".")
-        return getattr(import_module(f"kernels.check.{module}"), name)
+        return resolve_name(f"kernels.check.{self._name}")
 
     def __call__(self, device: Device | None = None) -> Any:
         return self.function(*self.arguments, device or current_device())

@@ -18,9 +18,8 @@ from kernels.gemm.numerics import Arithmetic, Summation
 from kernels.gemm.passes.decode import read_as
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.variants import launcher
-from kernels.launching.cache import LaunchCache, refuse_gradient
+from kernels.launching.cache import LaunchCache, layout, refuse_gradient, token
 from kernels.launching.launch import empty
-from kernels.launching.tokens import layout, token
 from kernels.quantize.quantize import check_device
 from kernels.quantize.tensor import QuantizedTensor
 

@@ -3,8 +3,7 @@
 Validating, planning and launching takes hundreds of microseconds of Python, and decides nothing by the
 numbers in a tensor. So it runs once for each key: operands, shapes, strides and device.
 
-    cache.py        launch lists by key; a call starts here
-    tokens.py       keys
+    cache.py        launch lists by key, and keys; a call starts here
     launch.py       functions for launchers, which record themselves: launch, empty, filled, …
     trace.py        the record of a first call
     launch_list.py  the launches of a trace, repeated for other tensors

@@ -1,7 +1,10 @@
-"""Launch lists by the key of a call, and the refusal of tensors that require a gradient."""
+"""Launch lists by the key of a call; its keys: equal tokens for equal things, and layouts of tensors.
+
+Hashing a spec takes longer than a launch. So a spec is hashed once, and later looked up by its identity.
+"""
 
 from collections.abc import Callable, Hashable, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +19,11 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _MOST = 1 << 12
+TMA_BYTES = 16
+_KEPT = 1 << 14
+_numbers = count()
+_by_identity: dict[int, tuple[Any, int]] = {}
+_by_value: dict[Hashable, int] = {}
 
 
 class LaunchCache:
@@ -94,3 +102,44 @@ def refuse_gradient(verb: str, **tensors: "torch.Tensor | None") -> None:
                 f"{verb} has no gradient and {name} requires one: kernels.layer.linear has it; else give "
                 f"{name}.detach(), or call {verb} in torch.no_grad()"
             )
+
+
+def token(thing: Hashable) -> int:
+    """A number of equal things, unique in this process."""
+    entry = _by_identity.get(id(thing))
+    if entry is not None and entry[0] is thing:
+        return entry[1]
+    if len(_by_identity) >= _KEPT:
+        _by_identity.clear()
+    number = interned(thing)
+    # The entry keeps the thing alive: nothing else can have its identity.
+    _by_identity[id(thing)] = (thing, number)
+    return number
+
+
+def interned(value: Hashable) -> int:
+    """A number of equal values: a shorter key."""
+    if len(_by_value) >= _KEPT:
+        # Numbers are never reused: earlier values get new ones, for one more first call.
+        _by_value.clear()
+    return _by_value.setdefault(value, next(_numbers))
+
+
+def layout(x: "torch.Tensor | None") -> Hashable:
+    """Key of a tensor: shape, strides, dtype, device and alignment.
+
+    Triton compiles for addresses at multiples of 16 bytes, and TMA needs them.
+    """
+    if x is None:
+        return None
+    return x.shape, x.stride(), x.dtype, x.get_device(), not x.data_ptr() % TMA_BYTES
+
+
+def scalar_kind(scalar: "int | torch.Tensor | None") -> Hashable:
+    """Key of a scalar, equal for integers that Triton compiles alike; for a tensor, `layout`.
+
+    Triton compiles 1 as a constant.
+    """
+    if not isinstance(scalar, int):
+        return layout(scalar)
+    return scalar == 1, not scalar % TMA_BYTES, scalar.bit_length(), scalar < 0

@@ -16,8 +16,7 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
-from kernels.launching.cache import LaunchCache
-from kernels.launching.tokens import layout, token
+from kernels.launching.cache import LaunchCache, layout, token
 from kernels.layer.calls import EMULATED, KERNELS, Calls, Parts, calls_of, shapes_of
 from kernels.layer.plan import LayerPlan
 from kernels.layer.steps import NOTHING, Call, Copies, Steps, cast, random_seeds, saved_groups, steps_of

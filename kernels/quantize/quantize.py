@@ -14,10 +14,9 @@ from fp8core.quantize import operand_of
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.tiles import TileGrid, TileShape
 from kernels.device import DeviceKind, compiles_only, current_device, launching
-from kernels.launching.cache import LaunchCache, refuse_gradient
+from kernels.launching.cache import LaunchCache, layout, refuse_gradient, scalar_kind, token
 from kernels.launching.launch import filled
 from kernels.launching.parameters import Scalar
-from kernels.launching.tokens import layout, scalar_kind, token
 from kernels.quantize.facts import PARTIALS, TENSOR, check_operand, fp32_bits
 from kernels.quantize.launch import (
     Source,

@@ -12,8 +12,8 @@ from fp8core.packing import packed_bytes
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.rounding import Rounding
 from fp8core.tiles import TileGrid
+from kernels.launching.cache import interned, layout, token
 from kernels.launching.launch import constant, empty
-from kernels.launching.tokens import interned, layout, token
 from kernels.quantize.facts import code_table, stores_bytes
 
 if TYPE_CHECKING:

@@ -64,7 +64,6 @@ class Engine:
     - warm_up: takes `stopped`; True once it has done all.
     """
 
-    device: str
     measure: Callable[..., Result]
     gpu: Device | None = None
     expect: Callable[[tuple[Job, ...]], None] = lambda coming: None
@@ -88,7 +87,7 @@ def serve(load: Callable[[], Engine], lines: Iterable[str], say: Say, idle_s: fl
     stops: set[int] = set()
     threading.Thread(target=_listen, args=(lines, inbox, stops), daemon=True).start()
     engine = load()
-    say(Ready(engine.device, engine.gpu))
+    say(Ready(engine.gpu))
     is_cold = False
     while True:
         try:
@@ -183,8 +182,7 @@ def load() -> Engine:
             pass  # A job raises it again.
         return True
 
-    gpu = device if device.kind is DeviceKind.GPU else None
-    return Engine(device.name, measure, gpu, expect, warm_up)
+    return Engine(measure, device if device.kind is DeviceKind.GPU else None, expect, warm_up)
 
 
 def _name_of(error: BaseException) -> str:
@@ -197,4 +195,4 @@ def _without(sentence: str) -> Engine:
             raise CannotRun(sentence)
         return check.measure(job, **options)
 
-    return Engine("nothing", measure)
+    return Engine(measure)

@@ -41,9 +41,8 @@ class WarmUp(_Base):
 
 
 class Ready(_Base):
-    """Worker: it has loaded; jobs will run on `device`, which is `gpu` where kernels are compiled."""
+    """Worker: it has loaded. `gpu`: its GPU; None where kernels are interpreted."""
 
-    device: str
     gpu: Device | None = None
 
 

@@ -163,10 +163,6 @@ class WorkerQueue:
         supervisor.start()
         return supervisor
 
-    @property
-    def devices(self) -> tuple[str, ...]:
-        return tuple(one.device for one in self._supervisors if one.device is not None)
-
     def submit(self, job: Job, session: str, *, again: bool = False) -> Ticket:
         """Queue a job for a session; a job that this session waits for already gives the same ticket.
 
@@ -295,8 +291,7 @@ class WorkerQueue:
     def give_way(self, run: Run) -> None:
         """Return a run that stopped for others, to go on later."""
         with self._changed:
-            if not run.is_careful:
-                self._charge(run)
+            self._charge(run)
             run.takes = 0
             run.waiting_since = self.clock()
             self.put_back(run)
@@ -309,8 +304,7 @@ class WorkerQueue:
                     self._answers[run.job] = end.row, self.clock()
             else:
                 end = replace(end, partial=run.so_far)
-                if not run.is_careful:
-                    self._charge(run)
+                self._charge(run)
             self._active.remove(run)
             for ticket in run.claims:
                 self._runs.pop(ticket, None)
@@ -418,19 +412,19 @@ class WorkerQueue:
         return run
 
     def _end_stage(self, run: Run) -> None:
-        """Note a stage's duration. Careful work is not charged: nobody else wants its time."""
+        """Note a stage's duration, and charge it."""
         seconds = self.clock() - run.stage_began
         mean = self._durations.get(run.stage, seconds)
         self._durations[run.stage] = mean + _NEWEST_WEIGHT * (seconds - mean)
-        if not run.is_careful:
-            self._charge(run)
+        self._charge(run)
 
     def _stage_s(self, run: Run) -> float:
         cost = run.kind.cost(run.job)
         return self._durations.get(run.stage, cost.careful_s if run.is_careful else cost.first_s)
 
     def _charge(self, run: Run) -> None:
-        now, sessions = self.clock(), set(run.claims.values())
+        """Charge its sessions for a stage's time, but for careful work: nobody else wants its time."""
+        now, sessions = self.clock(), set() if run.is_careful else set(run.claims.values())
         for session in sessions:
             seconds = (now - run.stage_began) / len(sessions)
             self._served[session] = self._served_s(session, now) + seconds, now

@@ -156,9 +156,9 @@ class WorkerProcess:
 
     def _read_stdout(self, stream: BufferedReader) -> None:
         with stream:
-            while (line := stream.readline(_LONGEST_MESSAGE)).endswith(b"\n") or len(
-                line
-            ) == _LONGEST_MESSAGE:
+            for line in iter(partial(stream.readline, _LONGEST_MESSAGE), b""):
+                if not line.endswith(b"\n") and len(line) < _LONGEST_MESSAGE:
+                    break  # The process ended in the middle of a message.
                 text = line.decode(errors="replace")
                 try:
                     self._inbox.put(decode(text))
@@ -202,10 +202,8 @@ def visible_gpus(environment: Mapping[str, str], driver: Callable[[], Driver] = 
 
 
 def launchers(gpus: tuple[str, ...]) -> tuple[Launch, ...]:
-    def launch(**environment: str) -> WorkerProcess:
-        return WorkerProcess(_COMMAND, env={**project_path(), **environment})
-
-    return tuple(partial(launch, CUDA_VISIBLE_DEVICES=gpu) for gpu in gpus) or (launch,)
+    environments = [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus] or [{}]
+    return tuple(partial(WorkerProcess, _COMMAND, env=project_path() | each) for each in environments)
 
 
 def project_path() -> dict[str, str]:
@@ -242,7 +240,6 @@ class Supervisor(threading.Thread):
         self._failures = 0
         self._last_end = ""
         self.is_retired = False
-        self.device: str | None = None
 
     def run(self) -> None:
         limits = self._limits
@@ -287,8 +284,8 @@ class Supervisor(threading.Thread):
 
     def _hear_ready(self, timeout_s: float) -> None:
         match self._alive.receive(timeout_s):
-            case Ready(device, gpu):
-                self.device, self._is_ready = device, True
+            case Ready(gpu):
+                self._is_ready = True
                 if gpu is not None:
                     self._queue.compile_for(gpu)
             case None:

@@ -17,6 +17,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.cores import processes_beside_app
 from kernels.measure.jobs import Allowance, GemmJob
+from kernels.nvml import driver
 from kernels.precompile import precompile
 from kernels.worker.jobs import Done, Failed, Running, Stopped, Ticket, Waiting
 from kernels.worker.queue import WorkerQueue
@@ -108,7 +109,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         drawn = jobs(options.sessions, options.seed)
         readers = answered({f"session {number}": job for number, job in enumerate(drawn)})
         return {
-            "gpus": list(queue.devices) or ["none"],
+            "gpus": list(driver().names) or ["none"],
             "sessions": options.sessions,
             "seed": options.seed,
             "start_s": start.careful_s and round(start.careful_s, 2),

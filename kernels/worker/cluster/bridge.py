@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from importlib import import_module
+from pkgutil import resolve_name
 from queue import SimpleQueue
 from typing import Any, NoReturn, TextIO
 
@@ -36,12 +37,12 @@ class FarEngine:
     def __init__(self, engine: str) -> None:
         self._inbox: SimpleQueue[str] = SimpleQueue()
         self._outbox: SimpleQueue[str] = SimpleQueue()
-        threading.Thread(target=self._serve, args=engine.split(":"), daemon=True).start()
+        threading.Thread(target=self._serve, args=(engine,), daemon=True).start()
 
-    def _serve(self, module: str, name: str) -> None:
+    def _serve(self, engine: str) -> None:
         try:
-            load = getattr(import_module(module), name)
-            serve(load, iter(self._inbox.get, ""), lambda message: self._outbox.put(encode(message)))
+            lines = iter(self._inbox.get, "")
+            serve(resolve_name(engine), lines, lambda message: self._outbox.put(encode(message)))
         finally:
             error = sys.exc_info()[1]
             self._outbox.put(f"{HOW}ended: {type(error).__name__}: {' '.join(str(error).split())}")

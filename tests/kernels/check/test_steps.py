@@ -78,10 +78,10 @@ def test_each_gemm_is_checked_or_another_one_that_a_kernel_reads_alike():
     assert "per_tensor_delayed fprop" in by_name["per_tensor fprop"].others
     assert "mxfp8 dgrad" in by_name["mxfp8 fprop"].others
     assert len({multiplied_as(case.recipe.spec(case.matmul)) for case in cases}) == len(cases)
-    line = products.product_line(foretold(), "n", "here", by_name["mxfp8 fprop"].others)
+    line = products.product_line(foretold(), "here", by_name["mxfp8 fprop"].others)
     assert "mxfp8 dgrad" in line.detail
     assert line.detail.endswith("are multiplied alike.")
-    line = products.product_line(foretold(), "n", "here", ("rowwise dgrad",))
+    line = products.product_line(foretold(), "here", ("rowwise dgrad",))
     assert line.detail.endswith(" rowwise dgrad is multiplied alike.")
 
 
@@ -141,13 +141,13 @@ def changing(out, run):
 
 
 def test_a_result_beyond_its_bound_fails(monkeypatch):
-    line = products.product_line(broken_gemm(monkeypatch, scaled), "n", "here")
+    line = products.product_line(broken_gemm(monkeypatch, scaled), "here")
     assert line.verdict is Verdict.FAIL
     assert "times its bound on here: D[" in line.detail
 
 
 def test_an_unwritten_output_fails(monkeypatch):
-    line = products.product_line(broken_gemm(monkeypatch, unwritten), "n", "here")
+    line = products.product_line(broken_gemm(monkeypatch, unwritten), "here")
     assert (line.verdict, line.detail.startswith("1 of ")) == (Verdict.FAIL, True)
 
 

@@ -7,7 +7,7 @@ from kernels.worker.jobs import Done
 from kernels.worker.queue import WorkerQueue
 from tests.kernels.worker.stand_in import row
 
-READY = """echo '{"say": "ready", "device": "a shell"}'"""
+READY = """echo '{"say": "ready"}'"""
 TAKE = r"""read -r line; run=$(echo "$line" | sed 's/.*"run": \([0-9]*\).*/\1/')"""
 BEGIN = """echo "{\\"say\\": \\"began\\", \\"run\\": $run}" """
 REFUSE = """echo "{\\"say\\": \\"refused\\", \\"run\\": $run, \\"reason\\": \\"it came so far\\"}" """

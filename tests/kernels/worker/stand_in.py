@@ -216,7 +216,7 @@ def warm_up(stopped: Callable[[], bool]) -> bool:
 
 
 def engine() -> Engine:
-    return Engine(device="a stand-in", measure=measure, warm_up=warm_up)
+    return Engine(measure=measure, warm_up=warm_up)
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ NOT_BUILT = [*BROKEN[:3], SyntaxError("no Triton"), CalledProcessError(1, "no Tr
 def test_a_job_comes_before_the_warm_up():
     """It takes 20 s, and begins anew at each job that it is stopped for."""
     lines, said, warmed = SimpleQueue(), SimpleQueue(), []
-    engine = Engine("a stand-in", lambda job, **_: row(job), warm_up=lambda stopped: not warmed.append(1))
+    engine = Engine(lambda job, **_: row(job), warm_up=lambda stopped: not warmed.append(1))
     arguments = (lambda: engine, iter(lines.get, None), said.put, PATIENCE_S)
     signature(serve).bind(*arguments[:3])  # as a far worker calls it
     threading.Thread(target=serve, args=arguments, daemon=True).start()

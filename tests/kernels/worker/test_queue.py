@@ -362,7 +362,7 @@ def test_a_job_that_is_too_large_is_refused_with_what_it_asks_the_limit_and_the_
 def test_an_eager_worker_starts_before_anybody_asks_and_warms_up(bench):
     b = bench(is_eager=True)
     deadline = time.monotonic() + PATIENCE_S
-    while not b.queue.devices:
+    while not b.started:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     for m, words in enumerate(("warming up", "warm at last"), 1):
