@@ -40,7 +40,13 @@ def _lines(recipes: Sequence[str], matmuls: Sequence[str]) -> Iterator[str]:
     from kernels.layer import Float8Linear
     from kernels.measure.timing import timing
 
-    product = _torch_product()
+    m, n, k = MATMULS["fprop"].mnk(SHAPE)
+    a, b = (torch.randn((rows, k), device="cuda").to(torch.float8_e4m3fn) for rows in (m, n))
+    one = torch.ones((), device="cuda")
+
+    def product() -> torch.Tensor:
+        return torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16, use_fast_accum=True)
+
     step = _step(torch.nn.Linear(SHAPE.in_, SHAPE.out, False, "cuda", torch.bfloat16))
     for name in recipes:
         recipe = RECIPES[name]
@@ -92,13 +98,6 @@ def _calls(recipe: Recipe, matmul: str) -> Iterator[tuple[str, Call]]:
     a, b = operands
     spec = recipe.spec(matmul_data)
     yield "gemm", lambda: gemm(a, b, spec)
-
-
-def _torch_product() -> Call:
-    m, n, k = MATMULS["fprop"].mnk(SHAPE)
-    a, b = (torch.randn((rows, k), device="cuda").to(torch.float8_e4m3fn) for rows in (m, n))
-    one = torch.ones((), device="cuda")
-    return lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16, use_fast_accum=True)
 
 
 def _step(layer: torch.nn.Module) -> Call:

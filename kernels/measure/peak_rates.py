@@ -4,7 +4,6 @@ They are dense (no structured sparsity), at the boost clock. A card at its power
 """
 
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -49,32 +48,18 @@ class PeakRates:
         return None if peak is None else peak * 1e3 / self.memory_gb_s
 
 
-def _peak_rates() -> Iterator[PeakRates]:
-    for gpu in tomllib.loads((ASSETS / "peak_rates.toml").read_text(encoding="utf-8"))["gpu"]:
-        tflop_s = {rate.value: gpu["tflop_s"].get(rate.value) for rate in Rate}
-        yield from_data(PeakRates, gpu | {"tflop_s": tflop_s})
-
-
-PEAK_RATES = {rates.name: rates for rates in _peak_rates()}
+_DATA = tomllib.loads((ASSETS / "peak_rates.toml").read_text(encoding="utf-8"))
+_NO_RATES = {rate.value: None for rate in Rate}
+_CARDS = (gpu | {"tflop_s": _NO_RATES | gpu["tflop_s"]} for gpu in _DATA["gpu"])
+PEAK_RATES = {gpu["name"]: from_data(PeakRates, gpu) for gpu in _CARDS}
 
 
 def peak_rates_of(device_name: str) -> PeakRates | None:
     return next((rates for rates in PEAK_RATES.values() if rates.device_name == device_name), None)
 
 
-_FLOP_A_CYCLE: dict[tuple[int, int], dict[Rate, int]] = {
-    (8, 0): {Rate.BF16: 2048},
-    (8, 6): {Rate.BF16: 1024},
-    (8, 7): {Rate.BF16: 2048},
-    (8, 9): {Rate.BF16: 1024, Rate.FP8: 2048},
-    (9, 0): {Rate.BF16: 4096, Rate.FP8: 8192},
-    (10, 0): {Rate.BF16: 8192, Rate.FP8: 16384, Rate.FP4: 32768},
-    (10, 3): {Rate.BF16: 8192, Rate.FP8: 16384, Rate.FP4: 49152},
-    (12, 0): {Rate.BF16: 1024, Rate.FP8: 2048, Rate.FP4: 4096},
-}
+_FLOP_A_CYCLE = {tuple(map(int, first.split("."))): of for first, of in _DATA["flop_a_cycle"].items()}
 """FLOP of one SM's tensor cores in a clock cycle, by the first compute capability that has so many."""
-
-
 TFLOP_S, GB_S = "TFLOP/s", "GB/s"
 
 
@@ -126,7 +111,7 @@ def limits_of(device: Device) -> Limits:
     flop_a_cycle = _FLOP_A_CYCLE[max(same)] if same and device.clock_mhz else {}
     most = {rate: flop * device.sms * device.clock_mhz / 1e6 for rate, flop in flop_a_cycle.items()}
     return Limits(
-        bf16_tflop_s=most.get(Rate.BF16),
+        bf16_tflop_s=most.get(Rate.BF16.value),
         tflop_s=max(most.values(), default=None),
         memory_gb_s=device.memory_gb_s or None,
         source=f"{device.sms} SMs at {device.clock_mhz:,.0f} MHz",

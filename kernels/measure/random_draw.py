@@ -55,7 +55,7 @@ from kernels.paths import RECORDS
 from kernels.precompile import Precompile, launch_gemm
 from kernels.progress import Bar
 from kernels.text_table import columns, text
-from kernels.typed import check_whole
+from kernels.typed import check_whole, to_data
 
 ROUNDS, TURN_MS = 5, 2
 _OTHERS = 2
@@ -103,7 +103,13 @@ def run(options: argparse.Namespace, device: Device) -> int:
     if options.fit:
         add_samples(options.fit, [sample for _, samples in draws for sample in samples])
     if options.fit and not stopped:
-        _fit(options.fit, device)
+        samples, rates = read_samples(options.fit), rates_path(device.capability or (0, 0))
+        if not samples:
+            raise ValueError(f"{options.fit} has no samples to fit to: draw some with --count and --regret")
+        of = to_data(measurement_of(device))
+        of |= {"sms": device.sms, "clock_mhz": device.clock_mhz, "memory_gb_s": device.memory_gb_s}
+        write(replace(fit(samples, device, rates_of(device)), **of), rates)
+        print(f"{rates}: fitted to {len(samples)} launches", file=sys.stderr)
     return STOPPED if stopped else 0
 
 
@@ -116,18 +122,6 @@ def _table(rows: Sequence[Row]) -> str:
         lost = [f"{percentile(regrets, part):.1%}" if regrets else "–" for part in (0.5, 0.95)]
         lines.append((*names, str(len(alike)), *(figure(each, ".3f") for each in shown), *lost))
     return text(columns(lines, header=_HEADER)) if lines else ""
-
-
-def _fit(path: Path, device: Device) -> None:
-    samples = read_samples(path)
-    if not samples:
-        raise ValueError(f"{path} has no samples to fit to: draw some with --count and --regret")
-    here = measurement_of(device)
-    of = {"gpu": here.gpu, "date": here.date, "versions": dict(here.versions)}
-    of |= {"sms": device.sms, "clock_mhz": device.clock_mhz, "memory_gb_s": device.memory_gb_s}
-    rates = rates_path(device.capability or (0, 0))
-    write(replace(fit(samples, device, rates_of(device)), **of), rates)
-    print(f"{rates}: fitted to {len(samples)} launches", file=sys.stderr)
 
 
 def _drawn(options: argparse.Namespace, device: Device, until: float) -> tuple[list[Timed], bool]:

@@ -135,11 +135,5 @@ def sweep(
         first = first or words
         outputs, mismatches, finished = outputs + result.size, mismatches + count, finished + k
     progress(1.0, "done")
-    return ProbeRow(
-        job=job,
-        machine=machine_here(device),
-        date=today(),
-        outputs=outputs,
-        mismatches=mismatches,
-        first_difference=first,
-    )
+    comparison = {"outputs": outputs, "mismatches": mismatches, "first_difference": first}
+    return ProbeRow(job=job, machine=machine_here(device), date=today(), **comparison)
