@@ -3,22 +3,16 @@
 Exit codes: 0 no bit differs, 1 one does, 2 bad arguments or no Hopper GPU.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from kernels.faults import first_line, triton_errors
 from kernels.files import check_folder
 from kernels.measure.commands import parser_of
 from kernels.probe.operations import (
-    RECORDED_SHAPE,
-    STEP,
-    Captured,
     Operation,
-    Span,
-    Start,
+    captured,
     cases,
     difference,
-    draw_case,
     operations,
     predict,
     write_vectors,
@@ -41,33 +35,6 @@ def compare(operation: Operation, outputs: int, seed: int) -> tuple[int, str]:
     return mismatches, f"{mismatches} differ of {total}  {first}"
 
 
-def recorded_cases(operation: Operation) -> Iterator[tuple[tuple[str, str], Span, Start, int]]:
-    """(formats, span, start, K): all cases at one step of wgmma, samples elsewhere."""
-    first = operation.lengths[0]
-    if operation.name == "wgmma":
-        for pair in operation.pairs:
-            yield from ((pair, span, start, first) for span in Span for start in Start)
-            yield pair, Span.NORMAL, Start.LARGE, 4 * first
-    elif first == STEP:
-        for pair in operation.pairs[:2]:
-            yield from ((pair, span, Start.SIMILAR, 2 * first) for span in (Span.NORMAL, Span.EVERY_CODE))
-    else:
-        yield operation.pairs[0], Span.NORMAL, Start.ZERO, first
-
-
-def record(path: Path, seed: int) -> None:
-    from kernels.measure.machine import current_device, machine_here, today
-
-    results = []
-    for operation in operations():
-        for pair, span, start, k in recorded_cases(operation):
-            seed += 1
-            case = draw_case(*pair, span, start, (*RECORDED_SHAPE, k), seed)
-            results.append(Captured(operation=operation.name, case=case, d=operation.run(case)))
-    machine = machine_here(current_device())
-    write_vectors(path, results, {"gpu": machine.name, "date": today(), **machine.versions})
-
-
 def main(arguments: list[str] | None = None) -> int:
     parser = parser_of("probe", __doc__)
     add = parser.add_argument
@@ -79,12 +46,16 @@ def main(arguments: list[str] | None = None) -> int:
     check_whole(0, 2**63 - 1, seed=options.seed)
     if options.record:
         check_folder(options.record.parent)
-    require_hopper()
+    device = require_hopper()
     wrong = 0
     for operation in operations():
         mismatches, verdict = compare(operation, options.outputs, options.seed)
         wrong += mismatches
         print(f"{operation.title:45} {verdict}", flush=True)
     if options.record:
-        record(options.record, options.seed)
+        from kernels.measure.machine import machine_here, today
+
+        machine = machine_here(device)
+        about = {"gpu": machine.name, "date": today(), **machine.versions}
+        write_vectors(options.record, captured(options.seed), about)
     return int(wrong > 0)

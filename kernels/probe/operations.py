@@ -227,6 +227,29 @@ class Captured:
     d: NDArray[np.float32]
 
 
+def _recorded_cases(operation: Operation) -> Iterator[tuple[tuple[str, str], Span, Start, int]]:
+    """(formats, span, start, K): all cases at one step of wgmma, samples elsewhere."""
+    first = operation.lengths[0]
+    if operation.name == "wgmma":
+        for pair in operation.pairs:
+            yield from ((pair, span, start, first) for span in Span for start in Start)
+            yield pair, Span.NORMAL, Start.LARGE, 4 * first
+    elif first == STEP:
+        for pair in operation.pairs[:2]:
+            yield from ((pair, span, Start.SIMILAR, 2 * first) for span in (Span.NORMAL, Span.EVERY_CODE))
+    else:
+        yield operation.pairs[0], Span.NORMAL, Start.ZERO, first
+
+
+def captured(seed: int) -> Iterator[Captured]:
+    """Run each operation on its recorded cases."""
+    for operation in operations():
+        for pair, span, start, k in _recorded_cases(operation):
+            seed += 1
+            case = draw_case(*pair, span, start, (*RECORDED_SHAPE, k), seed)
+            yield Captured(operation=operation.name, case=case, d=operation.run(case))
+
+
 def write_vectors(path: Path, captured: Iterable[Captured], machine: Mapping[str, str]) -> None:
     """Raises OSError; the old file stays then."""
     arrays: dict[str, NDArray[np.generic]] = {_MACHINE: np.array(json.dumps(dict(machine)))}
