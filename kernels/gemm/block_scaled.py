@@ -9,8 +9,8 @@ An instruction multiplies codes by their scales itself. A scale is one byte and 
 | mxf4 | e2m1 on both sides | E8M0 | 32 |
 | mxf4nvf4 | e2m1 on both sides | E4M3 | 16 |
 
-Source: PTX ISA, tcgen05.mma and mma with .block_scale. For a tile larger than the run, a pass repeats its
-scale. A power of two in fp32 is a code of E8M0.
+Source: PTX ISA, tcgen05.mma and mma with .block_scale. Names in machine code are ptxas's. For a tile larger
+than the run, a pass repeats its scale. A power of two in fp32 is a code of E8M0.
 
 Triton 3.9 gives mxf8f6f4 neither e3m2 nor e2m3, and on sm_120 multiplies e4m3 · e2m1 as bf16. A pass
 therefore widens codes of 6 and 4 bits to e4m3, which has each of their values. The instruction would keep a
@@ -56,12 +56,21 @@ class NativeKind(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Instruction:
+    """Names of an instruction: its .kind with the scales' suffix in PTX, and the start of it in SASS."""
+
+    ptx: str
+    sass: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class NativeFacts:
     """Operands of one kind.
 
     - formats: all that it takes. unwidened: those that reach it as they are; others are widened to the first.
     - scale, tile_k: the format of a scale and the elements along K that share it.
     - accumulator: the model of its sums, by name in fp8core.accumulators.
+    - instructions: names that Triton and ptxas give it on each tensor core.
     """
 
     formats: tuple[str, ...]
@@ -69,14 +78,38 @@ class NativeFacts:
     scale: str
     tile_k: int
     accumulator: str
+    instructions: Mapping[ScaledCore, Instruction]
 
+
+_TCGEN05, _MMA_SYNC = ScaledCore.TCGEN05, ScaledCore.MMA_SYNC
 
 NATIVE: Mapping[NativeKind, NativeFacts] = {
     NativeKind.MXF4NVF4: NativeFacts(
-        formats=("e2m1",), unwidened=("e2m1",), scale="e4m3", tile_k=16, accumulator="blackwell_fp4"
+        formats=("e2m1",),
+        unwidened=("e2m1",),
+        scale="e4m3",
+        tile_k=16,
+        accumulator="blackwell_fp4",
+        instructions={
+            _TCGEN05: Instruction(ptx="kind::mxf4nvf4.block_scale", sass="UTCOMMA.4X"),
+            _MMA_SYNC: Instruction(
+                ptx="kind::mxf4nvf4.block_scale.scale_vec::4X", sass="OMMA.SF.16864.F32.E2M1.E2M1.UE4M3.4X"
+            ),
+        },
     ),
     NativeKind.MXF4: NativeFacts(
-        formats=("e2m1",), unwidened=("e2m1",), scale="e8m0", tile_k=32, accumulator="blackwell_fp4"
+        formats=("e2m1",),
+        unwidened=("e2m1",),
+        scale="e8m0",
+        tile_k=32,
+        accumulator="blackwell_fp4",
+        instructions={
+            _TCGEN05: Instruction(ptx="kind::mxf4.block_scale", sass="UTCOMMA"),
+            # mma.sync has no kind mxf4 of its own in Triton: mxf4nvf4 with two scales for 64 products is it
+            _MMA_SYNC: Instruction(
+                ptx="kind::mxf4nvf4.block_scale.scale_vec::2X", sass="OMMA.SF.16864.F32.E2M1.E2M1.E8"
+            ),
+        },
     ),
     NativeKind.MXF8F6F4: NativeFacts(
         formats=("e4m3", "e5m2", "e3m2", "e2m3", "e2m1"),
@@ -84,6 +117,10 @@ NATIVE: Mapping[NativeKind, NativeFacts] = {
         scale="e8m0",
         tile_k=32,
         accumulator="blackwell_fp8",
+        instructions={
+            _TCGEN05: Instruction(ptx="kind::mxf8f6f4.block_scale", sass="UTCQMMA"),
+            _MMA_SYNC: Instruction(ptx="kind::mxf8f6f4.block_scale.scale_vec::1X", sass="QMMA.SF"),
+        },
     ),
 }
 """The kinds, the fastest first: the first that takes a matmul computes it."""
@@ -94,7 +131,7 @@ _NONE = "no block-scaled MMA multiplies these operands"
 def scaled_core(device: Device) -> ScaledCore | None:
     if device.kind is not DeviceKind.GPU or device.capability is None:
         return None
-    return {10: ScaledCore.TCGEN05, 11: ScaledCore.TCGEN05, 12: ScaledCore.MMA_SYNC}.get(device.capability[0])
+    return {10: _TCGEN05, 11: _TCGEN05, 12: _MMA_SYNC}.get(device.capability[0])
 
 
 def native_kind(spec: MatmulSpec, device: Device) -> NativeKind | Unsupported:
@@ -178,7 +215,7 @@ def candidates(numerics: "Numerics", device: Device) -> Iterator[Blocks]:
     hold two programs. sm_120: D of 128 × 128 fills the registers of 8 warps, and shared memory is less than
     half as large.
     """
-    sides_n = (256, 128) if scaled_core(device) is ScaledCore.TCGEN05 else (128,)
+    sides_n = (256, 128) if scaled_core(device) is _TCGEN05 else (128,)
     widest = (_blocks(numerics, *each) for each in product(sides_n, (_STAGES, _PAIRED_STAGES)))
     fitting = (fit(numerics, blocks, device) for blocks in widest)
     yield from dict.fromkeys(blocks for blocks in fitting if blocks is not None)
@@ -201,7 +238,7 @@ def fit(numerics: "Numerics", blocks: Blocks, device: Device) -> Blocks | None:
     mma.sync has the last step's operands in registers: Triton keeps one stage less in shared memory.
     """
     most = (device.shared_memory_bytes - _RESERVED_BYTES) // stage_bytes(numerics, blocks)
-    stages = min(blocks.stages, most + (scaled_core(device) is ScaledCore.MMA_SYNC))
+    stages = min(blocks.stages, most + (scaled_core(device) is _MMA_SYNC))
     return replace(blocks, stages=stages) if stages >= LEAST_STAGES else None
 
 

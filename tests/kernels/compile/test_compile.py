@@ -33,22 +33,6 @@ from tests.sweeps import exhaustive
 
 TOP = Path(__file__).resolve().parents[3]
 MNK = (4096, 4096, 4096)
-NATIVE_NAMES = {
-    (ScaledCore.TCGEN05, NativeKind.MXF4NVF4): ("kind::mxf4nvf4.block_scale", "UTCOMMA.4X"),
-    (ScaledCore.TCGEN05, NativeKind.MXF4): ("kind::mxf4.block_scale", "UTCOMMA"),
-    (ScaledCore.TCGEN05, NativeKind.MXF8F6F4): ("kind::mxf8f6f4.block_scale", "UTCQMMA"),
-    (ScaledCore.MMA_SYNC, NativeKind.MXF4NVF4): (
-        "kind::mxf4nvf4.block_scale.scale_vec::4X",
-        "OMMA.SF.16864.F32.E2M1.E2M1.UE4M3.4X",
-    ),
-    # mma.sync has no kind mxf4 of its own in Triton: mxf4nvf4 with two scales for 64 products is it
-    (ScaledCore.MMA_SYNC, NativeKind.MXF4): (
-        "kind::mxf4nvf4.block_scale.scale_vec::2X",
-        "OMMA.SF.16864.F32.E2M1.E2M1.E8",
-    ),
-    (ScaledCore.MMA_SYNC, NativeKind.MXF8F6F4): ("kind::mxf8f6f4.block_scale.scale_vec::1X", "QMMA.SF"),
-}
-"""The .kind with the scales' suffix in PTX, and the start of the instruction in SASS."""
 INSTRUCTION = {
     (HOPPER.name, "FP8"): ("wgmma.mma_async", "f32.e"),
     (HOPPER.name, "DEQUANTIZED"): ("wgmma.mma_async", "f32.bf16.bf16"),
@@ -60,8 +44,11 @@ INSTRUCTION = {
     (BLACKWELL.name, "DEQUANTIZED"): ("tcgen05.mma", "kind::f16"),
     (BLACKWELL_RTX.name, "DEQUANTIZED"): ("mma.sync", "f32.bf16.bf16"),
     **{
-        (device.name, kind.value): (scaled_core(device).value, NATIVE_NAMES[scaled_core(device), kind][0])
-        for device, kind in product((BLACKWELL, BLACKWELL_RTX), NativeKind)
+        (device.name, kind.value): (
+            scaled_core(device).value,
+            NATIVE[kind].instructions[scaled_core(device)].ptx,
+        )
+        for device, kind in product((BLACKWELL, BLACKWELL_RTX), NATIVE)
     },
 }
 """What a kind of GEMM runs on, by GPU: the instruction's name and part of its type. Hopper's NATIVE_MX is
@@ -150,7 +137,7 @@ def test_a_block_scaled_matmul_is_that_in_machine_code_and_nothing_else(reports)
     cores = {device.name: scaled_core(device) for device in DEVICES}
     native = [report for report in reports if report["kind"] in {kind.value for kind in NativeKind}]
     for report in native:
-        wanted = NATIVE_NAMES[cores[report["device"]], NativeKind(report["kind"])][1]
+        wanted = NATIVE[NativeKind(report["kind"])].instructions[cores[report["device"]]].sass
         exact = cores[report["device"]] is ScaledCore.TCGEN05
         assert report["machine"], report
         assert all(name == wanted if exact else name.startswith(wanted) for name in report["machine"]), report
