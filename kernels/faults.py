@@ -29,6 +29,11 @@ def first_line(error: BaseException) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
+def named(error: BaseException) -> str:
+    """An error's type and the line that says most."""
+    return f"{type(error).__name__}: {first_line(error)}"
+
+
 def triton_errors() -> Iterator[type[Exception]]:
     """Base classes of Triton's own errors, which are no RuntimeError, if Triton loads."""
     try:

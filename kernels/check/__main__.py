@@ -181,14 +181,9 @@ def _run(
         until = time.monotonic() + 60 * (options.minutes or 0)
         for seed in count(options.seed):
             steps = plan if options.soak is None else partial(soak_steps, seed=seed, count=options.soak)
-            with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, Watch(give_up) as watch:
-
-                def tell(at: float, note: str, so_far: Report, bar: Bar = bar, watch: Watch = watch) -> None:
-                    watch.hear(so_far)
-                    bar.draw(at, note)
-
-                helped, early = partial(Ahead, processes=options.helpers, early=early), None
-                report = run(job, machine, plan=steps, progress=tell, helped=helped)
+            helped, early = partial(Ahead, processes=options.helpers, early=early), None
+            with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, Watch(bar.draw, give_up) as watch:
+                report = run(job, machine, plan=steps, progress=watch.hear, helped=helped)
             _add(options, reports, report)
             if not report.finished:
                 return

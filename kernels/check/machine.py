@@ -8,7 +8,7 @@ from typing import Any
 
 from kernels.check.report import FP8, Ability, Facts, Group, Line, Verdict
 from kernels.device import Unsupported, amd_refusal, interpreting, parse_triton, slowed, too_old
-from kernels.faults import BROKEN_IMPORTS, first_line
+from kernels.faults import BROKEN_IMPORTS, first_line, named
 from kernels.gemm.plan import MIN_CAPABILITY
 from kernels.nvml import Gauges, driver, gauges
 
@@ -48,9 +48,21 @@ class Machine:
         if device >= gpus:
             return facts
         try:
-            return self._with_gpu(facts, torch, device)
+            gpu = torch.cuda.get_device_properties(device)
+            free, total = torch.cuda.mem_get_info(device)
+            read = Gauges() if facts.hip else gauges(self.uuid(device))
         except RuntimeError as error:
             return replace(facts, gpu_error=first_line(error))
+        return replace(
+            facts,
+            gpu=gpu.name,
+            architecture=getattr(gpu, "gcnArchName", "") if facts.hip else "",
+            capability=None if facts.hip else (gpu.major, gpu.minor),
+            sms=gpu.multi_processor_count,
+            memory_bytes=total,
+            free_bytes=free,
+            **{name: value for name, value in asdict(read).items() if name != "reasons"},
+        )
 
     def uuid(self, device: int) -> str:
         return f"GPU-{import_module('torch').cuda.get_device_properties(device).uuid}"
@@ -68,21 +80,6 @@ class Machine:
             return first_line(error)
         return ""
 
-    def _with_gpu(self, facts: Facts, torch: Any, device: int) -> Facts:
-        gpu = torch.cuda.get_device_properties(device)
-        free, total = torch.cuda.mem_get_info(device)
-        read = Gauges() if facts.hip else gauges(self.uuid(device))
-        return replace(
-            facts,
-            gpu=gpu.name,
-            architecture=getattr(gpu, "gcnArchName", "") if facts.hip else "",
-            capability=None if facts.hip else (gpu.major, gpu.minor),
-            sms=gpu.multi_processor_count,
-            memory_bytes=total,
-            free_bytes=free,
-            **{name: value for name, value in asdict(read).items() if name != "reasons"},
-        )
-
 
 def _package(name: str) -> tuple[Any, str | None, str]:
     """(module, version, why it does not load); (None, None, "") if it is not installed."""
@@ -93,7 +90,7 @@ def _package(name: str) -> tuple[Any, str | None, str]:
     try:
         module = import_module(name)
     except BROKEN_IMPORTS as error:
-        return None, installed, f"{type(error).__name__}: {first_line(error)}"
+        return None, installed, named(error)
     return module, str(module.__version__), ""
 
 

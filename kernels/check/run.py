@@ -14,7 +14,7 @@ from kernels.check.machine import Machine, abilities, fp8, host, lower, setup_li
 from kernels.check.report import CheckJob, Facts, Group, Line, Report, Verdict
 from kernels.check.steps import Step, check_steps
 from kernels.device import Unsupported, current_device
-from kernels.faults import BREAKAGE, first_line, triton_errors
+from kernels.faults import BREAKAGE, first_line, named, triton_errors
 from kernels.measure.jobs import StoppedEarly
 from kernels.precompile import PATIENCE_S, Precompile
 
@@ -187,7 +187,7 @@ class _Course:
             verdict, detail = Verdict.NOT_RUN, f"out of memory: {first_line(error)}"
         except (*BREAKAGE, *triton_errors()) as error:
             kind, may_be_lost = type(error).__name__, self.facts.gpu is not None
-            detail = f"{kind}: {first_line(error)}"
+            detail = named(error)
             if kind == "OutOfMemoryError":
                 verdict, detail = Verdict.NOT_RUN, f"out of GPU memory: {first_line(error)}"
         self.settle(step, verdict, _sentence(detail))
@@ -302,19 +302,25 @@ def _sentence(text: str) -> str:
 
 
 class Watch(AbstractContextManager["Watch"]):
-    """Call `give_up(the last report heard, longest_s)` after `longest_s` without news.
+    """The progress of a check, drawn. `give_up(the last report, longest_s)` after `longest_s` without news.
 
     A kernel that waits for ever holds the process, deaf to Ctrl-C: a thread makes the call.
     """
 
-    def __init__(self, give_up: Callable[[Report, float], None], longest_s: float = LONGEST_S) -> None:
-        self._give_up, self._longest_s = give_up, longest_s
+    def __init__(
+        self,
+        draw: Callable[[float, str], None],
+        give_up: Callable[[Report, float], None],
+        longest_s: float = LONGEST_S,
+    ) -> None:
+        self._draw, self._give_up, self._longest_s = draw, give_up, longest_s
         self._timer = threading.Timer(longest_s, give_up)
 
     def __exit__(self, *error: object) -> None:
         self._timer.cancel()
 
-    def hear(self, report: Report) -> None:
+    def hear(self, done: float, note: str, report: Report) -> None:
+        self._draw(done, note)
         self._timer.cancel()
         self._timer = threading.Timer(self._longest_s, self._give_up, (report, self._longest_s))
         self._timer.daemon = True

@@ -72,18 +72,20 @@ def soak_jobs(seed: int, count: int, *, small: bool = False) -> tuple[GemmJob | 
 def soak_steps(job: CheckJob, facts: Facts, uuid: str, *, seed: int, count: int) -> tuple[Step, ...]:
     """A plan of a check: a step a job, those of two equal jobs once."""
     jobs = dict.fromkeys(soak_jobs(seed, count, small=facts.interpreted))
-    return tuple(_step(number, job, str(facts.gpu)) for number, job in enumerate(jobs, 1))
-
-
-def _step(number: int, job: GemmJob | QuantizerJob, on: str) -> Step:
-    name = f"{number}. {job.title}"
-    return Step(
-        group=Group.GEMMS if isinstance(job, GemmJob) else Group.QUANTIZERS,
-        names=(name,),
-        run=Call("soak.soak_line", job, name, on),
-        needed_bytes=SPEED_BYTES,
-        codes=partial(codes, job),
+    return tuple(
+        Step(
+            group=_group(job),
+            names=(f"{number}. {job.title}",),
+            run=Call("soak.soak_line", job, f"{number}. {job.title}", str(facts.gpu)),
+            needed_bytes=SPEED_BYTES,
+            codes=partial(codes, job),
+        )
+        for number, job in enumerate(jobs, 1)
     )
+
+
+def _group(job: GemmJob | QuantizerJob) -> Group:
+    return Group.GEMMS if isinstance(job, GemmJob) else Group.QUANTIZERS
 
 
 def _sort_key(job: GemmJob | QuantizerJob) -> tuple[bool, bool]:
@@ -161,16 +163,14 @@ def codes(job: GemmJob | QuantizerJob, device: Device) -> Iterator[Code]:
 def soak_line(job: GemmJob | QuantizerJob, name: str, on: str, device: Device) -> Line:
     """The line of one job: right at first, and the same bits in every launch. Raises Unsupported."""
     launches = LAUNCHES if device.kind is DeviceKind.GPU else _LAUNCHES_INTERPRETED
-    if isinstance(job, GemmJob):
-        group, (fault, run) = Group.GEMMS, _gemm_runs(job, device, on)
-    else:
-        group, (fault, run) = Group.QUANTIZERS, _quantizer_runs(job, device)
+    is_gemm = isinstance(job, GemmJob)
+    fault, run = _gemm_runs(job, device, on) if is_gemm else _quantizer_runs(job, device)
     if not fault:
         wrong = other_bits(run, launches, device)
         fault = f"{wrong:,} of {launches:,} launches gave other bits than the first." if wrong else ""
     verdict, figures = Verdict.FAIL if fault else Verdict.PASS, (Figure("launches", float(launches)),)
     detail = fault or f"{launches:,} launches on {_SETS} sets of operands gave the bits of the first."
-    return Line(name=name, group=group, verdict=verdict, detail=detail, figures=figures)
+    return Line(name=name, group=_group(job), verdict=verdict, detail=detail, figures=figures)
 
 
 def other_bits(run: Run, launches: int, device: Device) -> int:
@@ -213,7 +213,6 @@ def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run | None]:
     from kernels.gemm.launch import gemm, torch_dtype
     from kernels.measure.operands import Operands, normal
 
-    spec = job.spec
     plan = soak_plan(job, device)
     sets, adds = [], job.into is Into.ACCUMULATE
     for number in range(_SETS):
@@ -224,7 +223,7 @@ def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run | None]:
         if line.verdict is Verdict.FAIL or other or not product.repeats:
             return f"{plan.title}: {other or line.detail}", None
         sets.append(Operands.normal(own, device).quantized())
-    out = torch.empty((job.m, job.n), dtype=torch_dtype(spec.out), device=device.place)
+    out = torch.empty((job.m, job.n), dtype=torch_dtype(job.spec.out), device=device.place)
     addend = normal((job.m, job.n), job.seed, device.place).to(out.dtype) if adds else None
 
     def run(number: int) -> "list[torch.Tensor]":

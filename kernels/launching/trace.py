@@ -168,27 +168,21 @@ class Trace:
         tensors, rebuild = _flat(value)
         results = [self._result(each) for each in tensors]
         outputs = [each for each in self._allocated if each.layout is not None]
-        numbered = [*self._inputs, *outputs]
-        addresses = self._addresses = {id(each): (number, 0) for number, each in enumerate(numbered)}
-        allocators = [allocator(each.layout, each.bytes, each.tensor.device) for each in outputs]
         temporary = [each for each in self._allocated if each.layout is None and each.steps]
         positions, size = workspace_layout(temporary, outputs)
-        workspace = len(numbered), 0
+        workspace = [Layout(torch.uint8, (size,), (1,))] if size else []
+        zeros = [] if self._zeros is None else [self._zeros]
+        numbered = [*self._inputs, *outputs, *workspace, *zeros, *self._scalars]
+        addresses = self._addresses = {id(each): (number, 0) for number, each in enumerate(numbered)}
         for each, (output, start) in positions.items():
-            addresses[id(each)] = (workspace if output is None else addresses[id(output)])[0], start
-        if size:
-            layout = Layout(torch.uint8, (size,), (1,))
-            allocators.append(allocator(layout, size, temporary[0].tensor.device))
-        count = len(self._inputs) + len(allocators)
-        if self._zeros is not None:
-            addresses[id(self._zeros)] = count, 0
-        count += self._zeros is not None
-        addresses |= {id(each): (count + number, 0) for number, each in enumerate(self._scalars)}
+            addresses[id(each)] = addresses[id(output or workspace[0])][0], start
+        allocators = [allocator(each.layout, each.bytes, each.tensor.device) for each in outputs]
+        allocators += [allocator(each, size, temporary[0].tensor.device) for each in workspace]
         return LaunchList(
             driver,
             device,
             allocators=allocators,
-            takes_zeros=self._zeros is not None,
+            takes_zeros=bool(zeros),
             steps=[step(self) for step in self._steps],
             results=[addresses[id(each)][0] for each in results],
             rebuild=rebuild,

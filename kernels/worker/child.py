@@ -19,7 +19,7 @@ from typing import Any, TextIO
 from kernels.check import run as check
 from kernels.check.report import CheckJob
 from kernels.device import Device, DeviceKind, Unsupported, choose_backend, current_device
-from kernels.faults import BREAKAGE, BROKEN_IMPORTS, first_line, triton_errors
+from kernels.faults import BREAKAGE, BROKEN_IMPORTS, named, triton_errors
 from kernels.measure.jobs import GemmJob, StoppedEarly
 from kernels.worker.jobs import Job, Result, kind_of
 from kernels.worker.messages import (
@@ -50,15 +50,11 @@ fresh worker would fail alike.
 Say = Callable[[Message], None]
 
 
-class CannotRun(Exception):
-    """Raised for an impossible job; the text is one sentence for the reader."""
-
-
 @dataclass(frozen=True)
 class Engine:
     """Runs the jobs: `measure(job, progress=..., stopped=...)` returns the result.
 
-    - measure: gets the partial result of a job that gave way as `so_far`. It raises CannotRun, ValueError or
+    - measure: gets the partial result of a job that gave way as `so_far`. It raises ValueError or
       MemoryError for an impossible job, StoppedEarly for a stopped one. Anything else ends the worker.
     - expect: runs in a thread beside a job, for those that will probably come next.
     - warm_up: takes `stopped`; True once it has done all.
@@ -136,7 +132,7 @@ def _end(engine: Engine, do: Do, stops: set[int], say: Say) -> Message:
         return Finished(do.run, row)
     except StoppedEarly:
         return Halted(do.run)
-    except (CannotRun, ValueError) as error:
+    except ValueError as error:
         return Refused(do.run, str(error))
     except MemoryError as error:
         what = str(error) or f"{do.job.size} does not fit into this machine's memory"
@@ -154,7 +150,7 @@ def load() -> Engine:
         return _without(error.reason)
     except BROKEN_IMPORTS as error:
         return _without(
-            f"torch or Triton cannot be imported ({_name_of(error)}), and a fresh worker does not change "
+            f"torch or Triton cannot be imported ({named(error)}), and a fresh worker does not change "
             "that. Install both anew, pip install -r requirements.txt, and start the app again. A sanity "
             "check says more."
         )
@@ -163,8 +159,8 @@ def load() -> Engine:
         try:
             return import_module(kind_of(job).measured_by).measure(job, **options)
         except (*_NOT_BUILT, *triton_errors()) as error:
-            raise CannotRun(
-                f"A kernel cannot be imported or compiled here ({_name_of(error)}), and a fresh worker does "
+            raise Unsupported(
+                f"A kernel cannot be imported or compiled here ({named(error)}), and a fresh worker does "
                 "not change that. Run a sanity check: it says what is broken and what to install."
             ) from error
 
@@ -185,14 +181,10 @@ def load() -> Engine:
     return Engine(measure, device if device.kind is DeviceKind.GPU else None, expect, warm_up)
 
 
-def _name_of(error: BaseException) -> str:
-    return f"{type(error).__name__}: {first_line(error)}"
-
-
 def _without(sentence: str) -> Engine:
     def measure(job: Job, **options: Any) -> Result:
         if not isinstance(job, CheckJob):
-            raise CannotRun(sentence)
+            raise Unsupported(sentence)
         return check.measure(job, **options)
 
     return Engine(measure)

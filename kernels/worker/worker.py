@@ -141,10 +141,9 @@ class WorkerProcess:
     def close(self, grace_s: float) -> None:
         with suppress(BrokenPipeError):
             self._stdin.close()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(grace_s)
-        except subprocess.TimeoutExpired:
-            self.kill()
+        self.kill()
 
     def _kill_group(self) -> None:
         """Kill it with the processes that it started, which may hold its pipes open."""
@@ -184,10 +183,8 @@ class WorkerProcess:
                 how += " (the system does that when memory runs out)"
         else:
             how = f"ended with exit code {code}"
-        last_words = next(
-            (line for line in reversed(lines) if _ERROR_LINE.match(line)), lines[-1] if lines else ""
-        )
-        return Lost(f"{how}: {last_words[:_CHARACTERS_SHOWN]}" if last_words else how)
+        words = list(filter(_ERROR_LINE.match, lines)) or lines
+        return Lost(f"{how}: {words[-1][:_CHARACTERS_SHOWN]}" if words else how)
 
 
 Launch = Callable[[], WorkerProcess]

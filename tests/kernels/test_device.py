@@ -11,7 +11,6 @@ from kernels import device
 from kernels.cores import cores
 from kernels.device import Unsupported, choose_backend, current_device, lacks_gluon, parse_triton, too_old
 from kernels.worker import child
-from kernels.worker.child import CannotRun
 from tests.kernels.worker.stand_in import Act, job
 
 AMD_SAYS = r"AMD Instinct MI300X is an AMD GPU \(gfx942 7\.0\).*NVIDIA GPUs\."
@@ -45,7 +44,7 @@ def test_an_amd_gpu_is_refused_in_a_sentence(amd, ask):
 
 def test_a_worker_on_an_amd_gpu_refuses_jobs_with_that_sentence(amd):
     loaded = child.load()
-    with pytest.raises(CannotRun, match=r"^AMD Instinct MI300X is an AMD GPU"):
+    with pytest.raises(Unsupported, match=r"^AMD Instinct MI300X is an AMD GPU"):
         loaded.measure(job(Act.FINE), progress=lambda *told: None, stopped=lambda: False)
 
 

@@ -15,12 +15,12 @@ from fp8core.formats import FORMATS
 from fp8core.formats.binades import finest_bits
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.device import HOPPER
+from kernels.device import HOPPER, Unsupported
 from kernels.measure.jobs import GemmJob
 from kernels.measure.rows import Peer, Provenance
 from kernels.nvml import Driver
 from kernels.worker import child
-from kernels.worker.child import CannotRun, Engine, serve
+from kernels.worker.child import Engine, serve
 from kernels.worker.jobs import Done, Failed, Running, Stopped
 from kernels.worker.messages import Do, Finished, Ready, WarmUp, encode
 from kernels.worker.queue import WorkerQueue
@@ -152,7 +152,7 @@ def fail(error, *_, **__):
 def test_a_kernel_that_does_not_load_is_found_before_the_first_job(monkeypatch, error):
     monkeypatch.setattr(child, "choose_backend", lambda: None)
     monkeypatch.setattr(child, "import_module", partial(fail, error))
-    with pytest.raises(CannotRun, match=r"no Triton.*Install both anew") as told:
+    with pytest.raises(Unsupported, match=r"no Triton.*Install both anew") as told:
         child.load().measure(job(Act.FINE), **NEVER)
     assert type(error).__name__ in str(told.value)
 
@@ -163,7 +163,7 @@ def test_a_kernel_that_cannot_be_built_is_no_fault_of_the_worker(monkeypatch, er
     monkeypatch.setattr(child, "choose_backend", lambda: None)
     monkeypatch.setattr(child, "import_module", lambda name: module)
     monkeypatch.setattr(child, "current_device", lambda: HOPPER)
-    with pytest.raises(CannotRun, match=r"no Triton.*Run a sanity check"):
+    with pytest.raises(Unsupported, match=r"no Triton.*Run a sanity check"):
         child.load().measure(job(Act.FINE), **NEVER)
 
 
