@@ -25,7 +25,7 @@ from kernels.check.machine import Machine
 from kernels.check.render import markdown, parts
 from kernels.check.report import CheckJob, Report, document
 from kernels.check.run import Ahead, Plan, Watch, given_up, run
-from kernels.check.soak import CASES, soak_jobs, soak_steps
+from kernels.check.soak import CASES, MAX_CASES, soak_steps
 from kernels.check.steps import check_steps
 from kernels.compiled import use_compiled
 from kernels.cores import processes_beside_check
@@ -146,7 +146,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.minutes is not None:
         check_whole(1, _MOST_MINUTES, minutes=options.minutes)
     if options.soak is not None:
-        soak_jobs(options.seed, options.soak)
+        check_whole(1, MAX_CASES, soak=options.soak)
     if options.json == options.markdown == _STDOUT:
         raise ValueError("--json and --markdown cannot both go to stdout; name a file for one of them")
     for name in (options.json, options.markdown):

@@ -67,10 +67,6 @@ def launch_cast(format_: FloatFormat) -> None:
     encoded(format_, bf16_numbers(), current_device())
 
 
-def cast_codes(format_: FloatFormat, device: Device) -> Iterator[Code]:
-    yield launch_cast, format_
-
-
 def launch_quantizer(operand: Operand, shape: Shape, seed: int, steps: int) -> None:
     """Launch the quantizer of a bf16 tensor, on zeros. A delayed scale has a history of `steps`."""
     x = torch.zeros(shape, dtype=torch.bfloat16, device=current_device().place)

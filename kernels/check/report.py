@@ -102,28 +102,20 @@ class Verdict(Enum):
 
 
 class Group(Enum):
-    SETUP = "setup"
-    CASTS = "casts"
-    QUANTIZERS = "quantizers"
-    GEMMS = "gemms"
-    ACCUMULATOR = "accumulator"
-    DETERMINISM = "determinism"
-    SPEED = "speed"
+    SETUP = "setup", "Is everything installed?"
+    CASTS = "casts", "Does every cast give the right code?"
+    QUANTIZERS = "quantizers", "Do the quantizers give the codes and scales of the reference?"
+    GEMMS = "gemms", "Is the error of every product within its bound?"
+    ACCUMULATOR = "accumulator", "Does the tensor core give the bits that its model predicts?"
+    DETERMINISM = "determinism", "Does the same input give the same bits every time?"
+    SPEED = "speed", "How fast is it?"
 
-    @property
-    def title(self) -> str:
-        return _TITLES[self]
+    title: str
 
-
-_TITLES = {
-    Group.SETUP: "Is everything installed?",
-    Group.CASTS: "Does every cast give the right code?",
-    Group.QUANTIZERS: "Do the quantizers give the codes and scales of the reference?",
-    Group.GEMMS: "Is the error of every product within its bound?",
-    Group.ACCUMULATOR: "Does the tensor core give the bits that its model predicts?",
-    Group.DETERMINISM: "Does the same input give the same bits every time?",
-    Group.SPEED: "How fast is it?",
-}
+    def __new__(cls, value: str, title: str) -> "Group":
+        group = object.__new__(cls)
+        group._value_, group.title = value, title
+        return group
 
 
 @dataclass(frozen=True)

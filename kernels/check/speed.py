@@ -13,7 +13,6 @@ import torch
 
 from fp8core.formats import FORMATS
 from fp8core.recipes import Operand
-from kernels.check.quantizers import launch_quantizer
 from kernels.check.report import (
     COPY,
     SHARE_OF_COPY,
@@ -39,7 +38,6 @@ from kernels.measure.timing import Contender, HotTurn, buffer_sets, copy_launch,
 from kernels.measure.torch_peers import attempt, bf16_peer, fp8_peer
 from kernels.nvml import Gauges, Watch
 from kernels.paths import RECORDS
-from kernels.precompile import Code
 from kernels.quantize.plan import plan_quantize
 from kernels.quantize.strips import panel_rows
 
@@ -112,10 +110,6 @@ def time_quantizer(name: str, operand: Operand, findings: Findings, device: Devi
     detail = f"{rate:,.0f} {GB_S}, {share:.0%} of the copy of the same turns."
     figures = (Figure("rate", rate, GB_S), Figure(SHARE_OF_COPY, share))
     return Line(name=name, group=Group.SPEED, verdict=Verdict.PASS, detail=detail, figures=figures)
-
-
-def quantizer_codes(operand: Operand, device: Device) -> Iterator[Code]:
-    yield launch_quantizer, operand, QUANTIZED, SPEED_SEED, 1
 
 
 def time_torch(cases: Sequence[DistinctGemm], findings: Findings, device: Device) -> Iterator[Line]:

@@ -51,6 +51,11 @@ class Call:
         return self.function(*self.arguments, device or current_device())
 
 
+def one_code(function: str, *arguments: Any) -> Callable[[Device], Iterable[Code]]:
+    """The codes of a step that has one: a function of this package, and its arguments."""
+    return lambda device: [(Call(function).function, *arguments)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Step:
     """One thing to run: `run` gives a line for each of `names`; `codes`: its kernels, to compile ahead."""
@@ -141,7 +146,8 @@ def _comparisons(
     matmuls: tuple[Matmul, ...], cases: tuple[DistinctGemm, ...], findings: Findings
 ) -> Iterator[Step]:
     for name in ("e4m3", "e5m2"):
-        run, codes = (Call(f"quantizers.{each}", FORMATS[name]) for each in ("check_casts", "cast_codes"))
+        run = Call("quantizers.check_casts", FORMATS[name])
+        codes = one_code("quantizers.launch_cast", FORMATS[name])
         yield Step(group=Group.CASTS, names=(name,), run=run, codes=codes)
     for recipe in RECIPES.values():
         run = Call("quantizers.check_quantizers", recipe, matmuls, findings.quantized)
@@ -166,7 +172,8 @@ def _speeds(
     yield Step(names=(COPY,), run=Call("speed.time_copy", findings), torch_only=True, **shared)
     for name, operand in operands_by_family(matmuls[0]).items():
         run = Call("speed.time_quantizer", name, operand, findings)
-        yield Step(names=(name,), run=run, codes=Call("speed.quantizer_codes", operand), **shared)
+        codes = one_code("quantizers.launch_quantizer", operand, QUANTIZED, SPEED_SEED, 1)
+        yield Step(names=(name,), run=run, codes=codes, **shared)
     of = {matmul.name: tuple(case for case in cases if case.matmul == matmul) for matmul in matmuls}
     run = Call("speed.time_torch", of[matmuls[0].name], findings)
     yield Step(names=(TORCH_BF16, TORCH_FP8), run=run, torch_only=True, **shared)

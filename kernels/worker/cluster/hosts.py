@@ -151,8 +151,6 @@ class Follower(threading.Thread):
             is_silent = True
             with node_lines(self._address) as self._bridge:
                 for line in self._bridge.stdout or ():
-                    if self._closed.is_set():
-                        break
                     self.update(nodes_in(line))
                     is_silent = False
                 self._bridge.kill()
