@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
@@ -26,7 +26,7 @@ from kernels.typed import to_data
 
 ALL = "all"
 _S_A_MINUTE = 60.0
-Key = TypeVar("Key", bound=tuple[str, ...])
+Key = tuple[str, ...]
 
 Columns = Sequence[tuple[str, int]]
 """Names and widths. Widths are set: rich's tables need all rows, and each of these takes up to minutes."""
@@ -99,7 +99,7 @@ def run_jobs(
     files: GpuFiles,
     *,
     show: Callable[[Any], str],
-    header: str = "",
+    table: Columns = (),
     refused: Callable[[Any, str], str] = lambda job, reason: f"{job.title}: {reason}",
     summary: Callable[[Sequence[Any]], str] = lambda rows: "",
     needs_gpu: bool = True,
@@ -107,7 +107,7 @@ def run_jobs(
     """Measure jobs; the exit code. Raises ValueError for bad arguments, and OSError for a row not recorded.
 
     - measure: gives a job's row, or a result with `rows` and `left_out`.
-    - show, refused: a result as text, and a job with the reason of its refusal.
+    - show, refused: a result as text, a line of `table` if there is one; a job with why it is refused.
     - summary: of all rows, after their texts.
     """
     if options.record:
@@ -116,8 +116,8 @@ def run_jobs(
     jobs, rows, missing = tuple(jobs), [], 0
     choose_device(needs_gpu=needs_gpu)
     until = time.monotonic() + options.minutes * _S_A_MINUTE
-    if header and jobs and not options.json:
-        print(header, flush=True)
+    if table and jobs and not options.json:
+        print(line_of([name for name, _ in table], table), flush=True)
     for place, job in enumerate(jobs):
         if time.monotonic() > until:
             left = f"{len(jobs) - place} of {len(jobs)} jobs were not begun"

@@ -86,7 +86,7 @@ def main(arguments: Sequence[str]) -> int:
         jobs,
         partial(measure, gives_first=False),
         GEMMS,
-        header=line_of([name for name, _ in _TABLE], _TABLE),
+        table=_TABLE,
         show=_line,
         refused=lambda job, reason: line_of([*_about(job), reason], _TABLE),
         summary=_means_table,
@@ -148,7 +148,7 @@ def _line(row: Row) -> str:
 
 
 def _about(job: GemmJob) -> list[str]:
-    return [job.recipe, job.matmul, f"{job.m} × {job.n} × {job.k}", _how(job)]
+    return [job.recipe, job.matmul, job.sizes, _how(job)]
 
 
 def _how(job: GemmJob) -> str:

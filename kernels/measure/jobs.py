@@ -125,13 +125,15 @@ class GemmJob:
     def title(self) -> str:
         added = ", added into D" if self.into is Into.ACCUMULATE else ""
         cold = ", cold L2" if self.cache is Cache.COLD else ""
-        return (
-            f"{self.recipe_data.title}, {self.matmul_data.title}, {self.m} × {self.n} × {self.k}{added}{cold}"
-        )
+        return f"{self.recipe_data.title}, {self.matmul_data.title}, {self.sizes}{added}{cold}"
+
+    @property
+    def sizes(self) -> str:
+        return " × ".join(map(str, self.mnk))
 
     @property
     def size(self) -> str:
-        return f"M × N × K = {self.m} × {self.n} × {self.k}"
+        return f"M × N × K = {self.sizes}"
 
 
 MNK = tuple[int, int, int]

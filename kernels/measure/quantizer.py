@@ -82,8 +82,7 @@ def main(arguments: Sequence[str]) -> int:
     sizes = ("ROWS", "COLUMNS")
     parser.add_argument("--tensor", nargs=2, type=int, metavar=sizes, help="the quantized tensor's shape")
     options = parser.parse_args(arguments)
-    header = line_of([name for name, _ in _TABLE], _TABLE)
-    return run_jobs(options, jobs_of(options), measure, QUANTIZERS, header=header, show=_line)
+    return run_jobs(options, jobs_of(options), measure, QUANTIZERS, table=_TABLE, show=_line)
 
 
 def jobs_of(options: argparse.Namespace) -> Iterator[QuantizerJob]:
@@ -149,9 +148,7 @@ def apart(job: QuantizerJob) -> Run | None:
 
 
 def operations(job: QuantizerJob) -> Callable[..., list[TorchCopy | None]]:
-    """Operations of the quantizer in torch's words, for torch.compile. Raises Unsupported where torch has
-    none.
-    """
+    """The quantizer in torch's operations, for torch.compile. Raises Unsupported where torch has none."""
     both = readings(RECIPES[job.recipe], LayerTensor(job.tensor))
     casts = casts_of([each for each in both if each.matmul.name in job.matmuls], (job.rows, job.columns))
     last, compute = None if _history(job) is None else _constant(1), _KERNELS[job.kernel].compute
