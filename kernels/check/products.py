@@ -121,8 +121,7 @@ def accumulator_on(plan: GemmPlan, capability: tuple[int, int]) -> Accumulator:
     """The model of the tensor core under a plan on a GPU; Hopper's, the coarsest, for one without a model."""
     own, bf16 = plan.numerics.accumulator, plan.numerics.arithmetic is Arithmetic.DEQUANTIZED
     if capability == _ADA:
-        model = ACCUMULATORS["ampere_half" if bf16 else "ada_fp8"]
-        return replace(model, promotion=own.promotion)
+        return replace(ACCUMULATORS["ampere_half" if bf16 else "ada_fp8"], promotion=own.promotion)
     if plan.numerics.arithmetic is Arithmetic.NATIVE_MX and capability[0] >= _BLACKWELL:
         return ACCUMULATORS[NATIVE[plan.numerics.native].accumulator]
     if capability[0] >= _BLACKWELL and not bf16:

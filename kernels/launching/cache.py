@@ -48,8 +48,7 @@ class LaunchCache:
         to = self._driver(key, inputs)
         if to is None:
             return run()
-        trace = Trace(inputs, scalars)
-        with tracing(trace):
+        with tracing(Trace(inputs, scalars)) as trace:
             value = run()
         try:
             self._keep(self._lists, key, trace.launch_list(to, inputs[0].get_device(), value))

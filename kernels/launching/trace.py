@@ -43,12 +43,12 @@ def current_trace() -> "Trace | None":
 
 
 @contextmanager
-def tracing(trace: "Trace") -> Iterator[None]:
+def tracing(trace: "Trace") -> Iterator["Trace"]:
     """Record this thread's launches and allocations in a trace."""
     thread = get_ident()
     _traces[thread] = trace
     try:
-        yield
+        yield trace
     finally:
         del _traces[thread]
 

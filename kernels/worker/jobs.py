@@ -13,7 +13,7 @@ from kernels.measure.rows import Ceilings, Row
 from kernels.probe.sweep import ProbeJob, ProbeRow
 from kernels.train.job import TrainJob, train_cost
 from kernels.train.row import TrainRow
-from kernels.typed import from_data, to_data
+from kernels.typed import check_known, from_data, to_data
 
 
 @runtime_checkable
@@ -111,12 +111,9 @@ def packed(thing: Job | Result) -> dict[str, Any]:
 
 def unpacked(role: type[Job] | type[Result], data: object) -> Job | Result:
     fields = dict(data) if isinstance(data, Mapping) else {}
-    name = fields.pop(_KIND, None)
-    kind = next((kind for kind in KINDS if kind.name == name), None)
-    if kind is None:
-        names = ", ".join(kind.name for kind in KINDS)
-        raise ValueError(f"a job is of one of the kinds {names}, got {name!r}")
-    return from_data(kind.job if role is Job else kind.result, fields)
+    name, kinds = fields.pop(_KIND, None), {kind.name: kind for kind in KINDS}
+    check_known("kind of job", name, kinds)
+    return from_data(kinds[name].job if role is Job else kinds[name].result, fields)
 
 
 @dataclass(frozen=True)
