@@ -57,7 +57,7 @@ def test_a_deep_link_to_the_second_page_is_the_first_thing_a_server_sees(fresh_s
 
 
 def test_values_survive_the_sidebar_and_back_undoes_a_choice(server, open_page):
-    page = open_page(server.url + "/live_gemm?recipe=mxfp8")
+    page = open_page(server.url + "/live_gemm?recipe=mxfp8", fresh=True)
     page.locator(NAVIGATION).get_by_role("link", name="Tile layouts").click()
     page.wait_for_url(address("/tile_layouts", recipe="mxfp8"))
     settled(page)
@@ -92,7 +92,7 @@ def test_an_old_link_without_a_page_s_name_opens_tile_layouts_and_back_leads_out
 @pytest.mark.parametrize("next_page", ["Why FP8", "Start"])
 def test_what_a_page_writes_after_its_reader_has_left_means_nothing_on_the_next(server, open_page, next_page):
     """Its answer is on the way while the reader clicks: the next page has it in its address."""
-    page = open_page(server.url + "/formats?number=0.3")
+    page = open_page(server.url + "/formats?number=0.3", fresh=True)
     page.locator(NAVIGATION).get_by_role("link", name=next_page, exact=True).click()
     page.wait_for_function("() => !document.title.includes('Formats')")
     page.wait_for_selector(HANDLE)
