@@ -1,5 +1,9 @@
-"""What `make test` leaves to `make test-all`: most cases of a long sweep. The class's file, and Ctrl-C."""
+"""What `make test` leaves to `make test-all`: most cases of a long sweep. The class's file, Ctrl-C, and the
+parsers of command lines.
+"""
 
+import argparse
+import importlib
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -52,3 +56,27 @@ def ctrl_c() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+class Parsed(BaseException):
+    """Arguments were understood; nothing has run yet."""
+
+
+@pytest.fixture
+def parse(monkeypatch):
+    """A function that gives a module's command line its arguments; the parser, and nothing is run."""
+    real, parsers = argparse.ArgumentParser.parse_args, []
+
+    def parse_args(self, args=None, namespace=None):
+        parsers.append(self)
+        real(self, args, namespace)
+        raise Parsed
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_args)
+
+    def parsed(module, arguments):
+        with pytest.raises(Parsed):
+            importlib.import_module(f"{module}.__main__").main(arguments)
+        return parsers[-1]
+
+    return parsed

@@ -3,13 +3,10 @@ given, figures in the prose are the program's own, and every link leads somewher
 150 lines.
 """
 
-import argparse
 import importlib
 import re
 import shlex
 from pathlib import Path
-
-import pytest
 
 from fp8core.errors import rel_err
 from fp8core.formats import FORMATS
@@ -34,37 +31,12 @@ COMMANDS = [
     line.partition("  #")[0].strip()
     for line in re.findall(r"^    ((?:python3? -m|make|pip|streamlit) .+)$", EVERY, flags=re.MULTILINE)
 ]
-MODULES = {"kernels.check": "kernels.check.__main__"}
 FOREIGN_OPTIONS = {
     "--index-url": "pip",
     "--nproc-per-node": "torchrun",
     "--server.address": "streamlit",
     "--server.baseUrlPath": "streamlit",
 }
-
-
-class Parsed(BaseException):
-    """Arguments were understood; nothing has run yet."""
-
-
-@pytest.fixture
-def parse(monkeypatch):
-    """A function that gives a module's command line its arguments; the parser, and nothing is run."""
-    real, parsers = argparse.ArgumentParser.parse_args, []
-
-    def parse_args(self, args=None, namespace=None):
-        parsers.append(self)
-        real(self, args, namespace)
-        raise Parsed
-
-    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_args)
-
-    def parsed(module, arguments):
-        with pytest.raises(Parsed):
-            importlib.import_module(MODULES.get(module, f"{module}.__main__")).main(arguments)
-        return parsers[-1]
-
-    return parsed
 
 
 def commands(module_or_tool: str) -> list[list[str]]:

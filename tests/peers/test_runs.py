@@ -1,29 +1,14 @@
 """Contract: a text in the words of this project, of torch or of ml_dtypes runs as it stands."""
 
 import shlex
-from functools import partial
 
 import pytest
 
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import own_recipe, to_text
-from kernels.check.__main__ import _parser as check_parser
-from kernels.layer.__main__ import _parser as layer_parser
-from kernels.measure.commands import COMMANDS, parser_of
-from kernels.measure.random_draw import _parser as random_parser
-from kernels.measure.tune import _parser as tune_parser
-from kernels.train.__main__ import _parser as train_parser
 from pages.kit.in_code.texts import our_texts
 from tests.peers.every_text import python_of, written
 
-PARSERS = {
-    "kernels.check": check_parser,
-    "kernels.layer": layer_parser,
-    "kernels.train": train_parser,
-    "kernels.measure random": random_parser,
-    "kernels.measure tune": tune_parser,
-    **{f"kernels.measure {name}": partial(parser_of, name) for name in COMMANDS},
-}
 TEXTS = {
     name: text
     for library in ("This project", "torch", "ml_dtypes")
@@ -57,7 +42,7 @@ def test_the_text_of_one_s_own_recipe_reads_its_line() -> None:
     assert made["recipe"].fprop == own.fprop
 
 
-def test_commands_have_arguments_that_their_programs_take() -> None:
+def test_commands_have_arguments_that_their_programs_take(parse) -> None:
     commands = [
         line for _, text in written() if text.language == "bash" for line in text.code.splitlines() if line
     ]
@@ -65,6 +50,4 @@ def test_commands_have_arguments_that_their_programs_take() -> None:
     for command in commands:
         python, flag, module, *arguments = shlex.split(command, comments=True)  # as the shell reads it
         assert (python, flag) == ("python", "-m")
-        if module == "kernels.measure":
-            module = f"{module} {arguments.pop(0)}"
-        PARSERS[module]().parse_args(arguments)
+        parse(module, arguments)
