@@ -7,10 +7,12 @@ actor. ENGINE is module:function, for tests.
 
 import json
 import os
+import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
 from pkgutil import resolve_name
@@ -91,6 +93,16 @@ def _is_there(node: str) -> bool:
     return any(one.id == node for one in _nodes())
 
 
+def _answers(node: str) -> bool:
+    """True if Ray takes a connection on a node: one that was just killed is still counted as alive."""
+    for one in ray.nodes():
+        if one["NodeID"] == node and one["Alive"]:
+            with suppress(OSError):
+                socket.create_connection((one["NodeManagerAddress"], one["NodeManagerPort"]), _LOOK_S).close()
+                return True
+    return False
+
+
 def _work(stdout: TextIO, node: str, engine: str = "kernels.worker.child:load") -> NoReturn:
     """Be the worker on a node, with one of its GPUs. The sentences on its end name no address."""
     if not _is_there(node):
@@ -113,7 +125,7 @@ def _work(stdout: TextIO, node: str, engine: str = "kernels.worker.child:load") 
         print(error, file=sys.stderr)
         # A host that answers no call may not be counted as gone yet.
         until = time.monotonic() + _GONE_S * isinstance(error, ActorUnavailableError)
-        while (is_there := _is_there(node)) and time.monotonic() < until:
+        while (is_there := _answers(node)) and time.monotonic() < until:
             time.sleep(_LOOK_S)
         if not is_there:
             _end(1, "its host does not answer any more")
