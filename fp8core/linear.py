@@ -9,6 +9,7 @@ In the matmul's own dims this is D[M, N] = A[M, K] · B[K, N], with K always the
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from fp8core.checks import instance, whole
 
@@ -62,13 +63,8 @@ class LayerShape:
             whole(f"the layer's size of {name}", size, 0)
 
     def size(self, axis: Axis) -> int:
-        match instance("an axis", axis, Axis):
-            case Axis.TOKENS:
-                return self.tokens
-            case Axis.IN:
-                return self.in_
-            case Axis.OUT:
-                return self.out
+        sizes = {Axis.TOKENS: self.tokens, Axis.IN: self.in_, Axis.OUT: self.out}
+        return sizes[instance("an axis", axis, Axis)]
 
     def of(self, tensor: LayerTensor) -> tuple[int, int]:
         rows, columns = instance("a stored tensor", tensor, LayerTensor).axes
@@ -77,20 +73,32 @@ class LayerShape:
 
 @dataclass(frozen=True, kw_only=True)
 class Matmul:
-    """D[M, N] = A[M, K] · B[K, N] of the layer's tensors; `m`, `n`, `k` are the dims' axes."""
+    """D[M, N] = A[M, K] · B[K, N] of the layer's tensors."""
 
     name: str
-    title: str
     a: LayerTensor
     b: LayerTensor
     d: LayerTensor
-    m: Axis
-    n: Axis
-    k: Axis
+
+    @property
+    def title(self) -> str:
+        return self.name.capitalize()
+
+    @cached_property
+    def m(self) -> Axis:
+        return self.d.axes[0]
+
+    @cached_property
+    def n(self) -> Axis:
+        return self.d.axes[1]
+
+    @cached_property
+    def k(self) -> Axis:
+        """Axis that D lacks."""
+        return next(axis for axis in Axis if axis not in self.d.axes)
 
     def operand(self, side: Side) -> LayerTensor:
-        instance("a side", side, Side)
-        return self.a if side is Side.A else self.b
+        return self.a if instance("a side", side, Side) is Side.A else self.b
 
     def free(self, side: Side) -> Axis:
         """Axis of an operand that is not contracted: M of A, N of B."""
@@ -121,35 +129,8 @@ class Matmul:
         return LayerShape(size[Axis.TOKENS], size[Axis.IN], size[Axis.OUT])
 
 
-FPROP = Matmul(
-    name="fprop",
-    title="Fprop",
-    a=LayerTensor.X,
-    b=LayerTensor.W,
-    d=LayerTensor.Y,
-    m=Axis.TOKENS,
-    n=Axis.OUT,
-    k=Axis.IN,
-)
-DGRAD = Matmul(
-    name="dgrad",
-    title="Dgrad",
-    a=LayerTensor.DY,
-    b=LayerTensor.W,
-    d=LayerTensor.DX,
-    m=Axis.TOKENS,
-    n=Axis.IN,
-    k=Axis.OUT,
-)
-WGRAD = Matmul(
-    name="wgrad",
-    title="Wgrad",
-    a=LayerTensor.DY,
-    b=LayerTensor.X,
-    d=LayerTensor.DW,
-    m=Axis.OUT,
-    n=Axis.IN,
-    k=Axis.TOKENS,
-)
+FPROP = Matmul(name="fprop", a=LayerTensor.X, b=LayerTensor.W, d=LayerTensor.Y)
+DGRAD = Matmul(name="dgrad", a=LayerTensor.DY, b=LayerTensor.W, d=LayerTensor.DX)
+WGRAD = Matmul(name="wgrad", a=LayerTensor.DY, b=LayerTensor.X, d=LayerTensor.DW)
 
 MATMULS: dict[str, Matmul] = {matmul.name: matmul for matmul in (FPROP, DGRAD, WGRAD)}

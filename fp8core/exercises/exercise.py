@@ -1,5 +1,6 @@
 """An exercise: the function to write, and the cases of its check."""
 
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -25,13 +26,21 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Exercise:
-    """A function to write. `stub` has the task as docstring; `page` shows it in the app."""
+    """A function to write, which has the task as docstring; `page` shows it in the app."""
 
-    name: str
+    function: Callable[..., Any]
     title: str
-    stub: str
     page: str
     cases: Callable[[], Iterator[Case]]
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @property
+    def stub(self) -> str:
+        """Text to fill in."""
+        return inspect.getsource(self.function)
 
 
 def fault(function: Callable[..., Any], exercise: Exercise) -> str | None:

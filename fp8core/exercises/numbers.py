@@ -10,7 +10,8 @@ from fp8core.formats import FORMATS
 
 E4M3 = FORMATS["e4m3"]
 
-_DECODE = '''def decode_e4m3(code: int) -> float:
+
+def decode_e4m3(code: int) -> float:
     """The number that an E4M3 code (0 to 255) stands for.
 
     The bits are S EEEE MMM. With a bias of 7, an exponent field E > 0 gives
@@ -18,15 +19,15 @@ _DECODE = '''def decode_e4m3(code: int) -> float:
     Only S 1111 111 is NaN; there is no infinity.
     """
     raise NotImplementedError
-'''
-_ENCODE = '''def encode_e4m3(x: float) -> int:
+
+
+def encode_e4m3(x: float) -> int:
     """The E4M3 code of the value nearest to x.
 
     At a tie the code whose last bit is 0 wins. Beyond 448 the result stays at 448 ("saturates").
     NaN becomes 0x7F. A negative number sets the sign bit, and so does -0.0.
     """
     raise NotImplementedError
-'''
 
 
 def _decode_cases() -> Iterator[Case]:
@@ -69,18 +70,6 @@ def _encode_cases() -> Iterator[Case]:
 
 
 NUMBERS = (
-    Exercise(
-        name="decode_e4m3",
-        title="From a code to its number",
-        stub=_DECODE,
-        page="formats",
-        cases=_decode_cases,
-    ),
-    Exercise(
-        name="encode_e4m3",
-        title="From a number to its code",
-        stub=_ENCODE,
-        page="formats",
-        cases=_encode_cases,
-    ),
+    Exercise(function=decode_e4m3, title="From a code to its number", page="formats", cases=_decode_cases),
+    Exercise(function=encode_e4m3, title="From a number to its code", page="formats", cases=_encode_cases),
 )

@@ -14,22 +14,23 @@ from fp8core.recipes import RECIPES
 E4M3 = FORMATS["e4m3"]
 _FPROP = MATMULS["fprop"]
 
-_TENSOR = '''def tensor_scale(x: np.ndarray) -> np.float32:
+
+def tensor_scale(x: np.ndarray) -> np.float32:
     """One scale for all of x (float32): value = code * scale.
 
     The largest magnitude must land on E4M3's largest value, 448. Divide once, in float32.
     A tensor of zeros takes the smallest normal float32, 2**-126, so that 1 / scale is finite.
     """
     raise NotImplementedError
-'''
-_E8M0 = '''def e8m0_round_up(amax: float) -> int:
+
+
+def e8m0_round_up(amax: float) -> int:
     """The E8M0 code of a tile's scale in MXFP8: code c is the scale 2**(c - 127).
 
     Take the smallest power of two with amax <= 448 * scale. Codes are 0 to 254 (255 is NaN).
     log2 in floating point is off by one near a power of two: math.frexp is exact.
     """
     raise NotImplementedError
-'''
 
 
 def _tensor_cases() -> Iterator[Case]:
@@ -74,17 +75,10 @@ def _e8m0_cases() -> Iterator[Case]:
 
 
 SCALES = (
+    Exercise(function=tensor_scale, title="One scale for a tensor", page="scaling", cases=_tensor_cases),
     Exercise(
-        name="tensor_scale",
-        title="One scale for a tensor",
-        stub=_TENSOR,
-        page="scaling",
-        cases=_tensor_cases,
-    ),
-    Exercise(
-        name="e8m0_round_up",
+        function=e8m0_round_up,
         title="A scale that is a power of two",
-        stub=_E8M0,
         page="scaling?scaling=rules",
         cases=_e8m0_cases,
     ),

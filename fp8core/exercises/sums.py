@@ -15,23 +15,26 @@ from fp8core.rotations import hadamard
 E4M3 = FORMATS["e4m3"]
 _BLOCK = 16
 
-_NOISE = '''def round_stochastic(x: float, random: int) -> int:
+
+def round_stochastic(x: float, random: int) -> int:
     """Round x (>= 0) to a whole number: up with a chance as large as its fraction, else down.
 
     `random` is a whole number from 0 to 255, drawn by the caller. Take the first 8 bits of the fraction,
     floor(fraction * 256), add `random`, and round up where the sum reaches 256: a carry.
     """
     raise NotImplementedError
-'''
-_HADAMARD = '''def hadamard16(x: np.ndarray, signs: np.ndarray) -> np.ndarray:
+
+
+def hadamard16(x: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """Multiply 16 numbers (float64[16]) by their signs (+1 or -1), then by Sylvester's Hadamard matrix / 4.
 
     The matrix begins as [[1]] and grows by H -> [[H, H], [H, -H]]. The division by 4 = sqrt(16) keeps the
     length of the vector.
     """
     raise NotImplementedError
-'''
-_PROMOTE = '''def promoted_dot(a: np.ndarray, b: np.ndarray, chain) -> np.float32:
+
+
+def promoted_dot(a: np.ndarray, b: np.ndarray, chain) -> np.float32:
     """The dot product of a and b, float32[K] with E4M3 values, promoted every 128 terms.
 
     chain(a_part, b_part) -> np.float32 sums products as Hopper's tensor core does, and loses bits. Let it sum
@@ -39,7 +42,6 @@ _PROMOTE = '''def promoted_dot(a: np.ndarray, b: np.ndarray, chain) -> np.float3
     shorter.
     """
     raise NotImplementedError
-'''
 
 
 def _noise_cases() -> Iterator[Case]:
@@ -109,23 +111,20 @@ def _promoted_cases() -> Iterator[Case]:
 
 SUMS = (
     Exercise(
-        name="round_stochastic",
+        function=round_stochastic,
         title="Rounding with a weighted coin",
-        stub=_NOISE,
         page="stochastic_rounding",
         cases=_noise_cases,
     ),
     Exercise(
-        name="hadamard16",
+        function=hadamard16,
         title="A rotation that spreads an outlier",
-        stub=_HADAMARD,
         page="rotations",
         cases=_hadamard_cases,
     ),
     Exercise(
-        name="promoted_dot",
+        function=promoted_dot,
         title="Promotion: partial sums that lose less",
-        stub=_PROMOTE,
         page="accumulation",
         cases=_promoted_cases,
     ),

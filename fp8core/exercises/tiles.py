@@ -11,7 +11,8 @@ from fp8core.linear import MATMULS, Side
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, Operand
 
-_LINE = '''def quantize_1x128(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+
+def quantize_1x128(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Quantize x, float32[rows, columns], with one scale for 128 numbers of a row.
 
     Columns are a multiple of 128. Return q, float32[rows, columns], the E4M3 values before scaling back,
@@ -19,16 +20,18 @@ _LINE = '''def quantize_1x128(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     q = x * (1 / scale), rounded by .astype(ml_dtypes.float8_e4m3fn). A tile of zeros has the scale 2**-126.
     """
     raise NotImplementedError
-'''
-_SQUARE = '''def quantize_128x128(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+
+
+def quantize_128x128(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Quantize w, float32[rows, columns], with one scale for a square of 128 x 128, as weights are.
 
     Both sizes are multiples of 128. Return q, float32[rows, columns], and the scales,
     float32[rows / 128, columns / 128]. The order of operations is that of quantize_1x128.
     """
     raise NotImplementedError
-'''
-_NVFP4 = '''def quantize_nvfp4(x: np.ndarray) -> tuple[np.float32, np.ndarray, np.ndarray]:
+
+
+def quantize_nvfp4(x: np.ndarray) -> tuple[np.float32, np.ndarray, np.ndarray]:
     """Quantize x, float32[rows, columns], as NVFP4 does: an E4M3 scale for 16 numbers of a row, and one
     float32 scale for the tensor. Columns are a multiple of 16, and x is not all zeros.
 
@@ -40,7 +43,6 @@ _NVFP4 = '''def quantize_nvfp4(x: np.ndarray) -> tuple[np.float32, np.ndarray, n
     Where s is 0, q is 0. Return outer, s, q. .astype(ml_dtypes.float4_e2m1fn) rounds to E2M1.
     """
     raise NotImplementedError
-'''
 
 
 def _samples(operand: Operand, rows: int, columns: int) -> Iterator[tuple[NDArray[np.float32], str]]:
@@ -88,23 +90,20 @@ def _nvfp4_cases() -> Iterator[Case]:
 
 TILES = (
     Exercise(
-        name="quantize_1x128",
+        function=quantize_1x128,
         title="One scale for 128 numbers of a row",
-        stub=_LINE,
         page="tile_layouts",
         cases=partial(_one_level, Side.A),
     ),
     Exercise(
-        name="quantize_128x128",
+        function=quantize_128x128,
         title="One scale for a square",
-        stub=_SQUARE,
         page="tile_layouts",
         cases=partial(_one_level, Side.B),
     ),
     Exercise(
-        name="quantize_nvfp4",
+        function=quantize_nvfp4,
         title="Scales of two levels",
-        stub=_NVFP4,
         page="tile_layouts?recipe=nvfp4_1x16",
         cases=_nvfp4_cases,
     ),

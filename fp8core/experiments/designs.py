@@ -15,7 +15,7 @@ from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, Side
 from fp8core.recipes import RECIPES, Recipe
 from fp8core.recipes.compact import to_line
-from fp8core.recipes.plain import Plain, checked
+from fp8core.recipes.plain import Plain, at, checked
 from fp8core.recipes.text import own_recipe
 
 LAYER = LayerShape(tokens=512, in_=1024, out=512)
@@ -64,7 +64,7 @@ def knobs(data: Plain, base: Plain) -> tuple[Knob, ...]:
         cells = [
             cell
             for cell, (own, was) in pairs.items()
-            if own is not None and was is not None and any(_at(own, path) != _at(was, path) for path in paths)
+            if own is not None and was is not None and any(at(own, path) != at(was, path) for path in paths)
         ]
         if cells:
             knobs_here.append(_knob(name, cells, data, base, paths))
@@ -82,20 +82,11 @@ def _knob(
     for matmul, side in cells:
         key = side.value.lower()
         for path in paths:
-            value = deepcopy(_at(base[matmul][key], path))
-            node, last = without[matmul], (key, *path)
-            for step in last[:-1]:
-                node = node[step]
-            node[last[-1]] = value
+            *above, last = (key, *path)
+            at(without[matmul], above)[last] = deepcopy(at(base[matmul][key], path))
     _, report = checked(without)
     reason = next(iter(report.wrong + report.refused), "")
     return Knob(name=name, cells=tuple(cells), line=None if reason else to_line(without), reason=reason)
-
-
-def _at(node: Plain | None, path: tuple[str, ...]) -> object:
-    for step in path:
-        node = node[step] if node is not None else None
-    return node
 
 
 def mean_bits(recipe: Recipe, layer: LayerShape) -> float:

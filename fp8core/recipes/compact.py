@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fp8core.linear import MATMULS
-from fp8core.recipes.plain import ALL, OWN_NAME, OWN_TITLE, Plain
+from fp8core.recipes.plain import ALL, OWN_NAME, OWN_TITLE, Plain, at
 from fp8core.recipes.reading import described
 from fp8core.recipes.recipe import Family
 
@@ -29,8 +29,13 @@ _MATMUL = re.compile(rf"[{_LETTERS}{_BF16}]{{2}}\..*")
 _NUMBER = re.compile(r"-?[0-9]{1,20}(p[0-9]{1,20})?(e-?[0-9]{1,3})?", re.ASCII)
 _WORDS = {"name": OWN_NAME, "title": OWN_TITLE, "family": Family.OWN.value, "source": "", "remark": ""}
 """Words that a line leaves out."""
-_USUAL_OPERAND: Plain = {"rounding": "nearest_even", "rotation": None, "saved_as": None}
-_USUAL_SCALE: Plain = {"amax_floor": 0.0, "outer": None, "history": 0, "search": [1.0], "target": None}
+_USUAL: Plain = {
+    "rounding": "nearest_even",
+    "rotation": None,
+    "saved_as": None,
+    "scale": {"amax_floor": 0.0, "outer": None, "history": 0, "search": [1.0], "target": None},
+}
+"""Fields that an operand leaves out."""
 
 
 def to_line(data: Plain) -> str:
@@ -53,7 +58,7 @@ def from_line(line: str) -> Plain:
     if len(line) > LONGEST:
         raise ValueError(f"a recipe's line has at most {LONGEST} characters, got {len(line)}")
     parts = line.split("~")
-    first = next((at for at, part in enumerate(parts) if _MATMUL.fullmatch(part)), len(parts))
+    first = next((place for place, part in enumerate(parts) if _MATMUL.fullmatch(part)), len(parts))
     names, words = list(MATMULS), parts[first + len(MATMULS) :]
     matmuls = parts[first : first + len(names)]
     if len(matmuls) != len(names) or first > len(_LETTERS) or len(words) > len(_WORDS):
@@ -79,29 +84,17 @@ def _letter(operand: Plain | None, operands: list[str]) -> str:
     if operand is None:
         return _BF16
     saved = operand["saved_as"] and _letter(operand["saved_as"], operands)
-    text = _operand_text(operand, saved)
+    written = operand | {"saved_as": saved}
+    scale, tile = operand["scale"], operand["tile"]
+    parts = [operand["format"], str(tile["mn"]), str(tile["k"]), scale["format"], scale["fit"]]
+    for key, (path, write, _) in _OPTIONS.items():
+        value = at(written, path)
+        if value and value != at(_USUAL, path):
+            parts.append(f"{key}-{write(value)}")
+    text = ".".join(parts)
     if text not in operands:
         operands.append(text)
     return _LETTERS[operands.index(text)]
-
-
-def _operand_text(operand: Plain, saved: str | None) -> str:
-    scale, tile, rotation = operand["scale"], operand["tile"], operand["rotation"]
-    outer = scale["outer"] or {"tile": None, "inner_max": None, "constant": None}
-    options = {
-        "round": None if operand["rounding"] == "nearest_even" else operand["rounding"],
-        "floor": scale["amax_floor"] and _number_text(scale["amax_floor"]),
-        "outer": outer["tile"] and f"{outer['tile']['mn']}_{outer['tile']['k']}",
-        "top": outer["inner_max"] and _number_text(outer["inner_max"]),
-        "times": outer["constant"] and _number_text(outer["constant"]),
-        "history": scale["history"] and str(scale["history"]),
-        "search": None if scale["search"] == [1.0] else "_".join(map(_number_text, scale["search"])),
-        "target": scale["target"] and _number_text(scale["target"]),
-        "turn": rotation and f"{rotation['size']}_{rotation['seed']}_{rotation['kind']}",
-        "saved": saved,
-    }
-    first = operand["format"], str(tile["mn"]), str(tile["k"]), scale["format"], scale["fit"]
-    return ".".join((*first, *(f"{key}-{text}" for key, text in options.items() if text)))
 
 
 def _operand(part: str, operands: dict[str, Plain]) -> Plain:
@@ -109,33 +102,23 @@ def _operand(part: str, operands: dict[str, Plain]) -> Plain:
     if len(first) != 5:
         raise ValueError(f"an operand is written format.mn.k.scale.fit, got {described(part)}")
     tile = {"mn": _extent(first[1]), "k": _extent(first[2])}
-    scale: Plain = {"format": first[3], "fit": first[4], **_USUAL_SCALE}
-    operand: Plain = {"format": first[0], "tile": tile, "scale": scale, **_USUAL_OPERAND}
-    outer: Plain = {"inner_max": None, "constant": None}
-    places: dict[str, tuple[Plain, str, Callable[[str], Any]]] = {
-        "round": (operand, "rounding", str),
-        "floor": (scale, "amax_floor", _number),
-        "outer": (outer, "tile", _pair),
-        "top": (outer, "inner_max", _number),
-        "times": (outer, "constant", _number),
-        "history": (scale, "history", _number),
-        "search": (scale, "search", lambda text: [_number(one) for one in text.split("_")]),
-        "target": (scale, "target", _number),
-        "turn": (operand, "rotation", _turn),
-        "saved": (operand, "saved_as", lambda text: _operand_named(text, operands)),
-    }
+    scale = {"format": first[3], "fit": first[4], **_USUAL["scale"]}
+    operand: Plain = {"format": first[0], "tile": tile, **_USUAL, "scale": scale}
     keys = set()
     for option in options:
         key, _, text = option.partition("-")
-        if key not in places:
-            raise ValueError(f"an operand's options are {', '.join(places)}, got {described(option)}")
-        place, name, reader = places[key]
+        if key not in _OPTIONS:
+            raise ValueError(f"an operand's options are {', '.join(_OPTIONS)}, got {described(option)}")
         if key in keys:
             raise ValueError(f"an option comes once, got {described(option)} after another")
         keys.add(key)
-        place[name] = reader(text)
-        if place is outer:
-            scale["outer"] = outer
+        (*above, name), _, reader = _OPTIONS[key]
+        node = operand
+        for step in above:
+            node[step] = node = node[step] or {"inner_max": None, "constant": None}
+        node[name] = reader(text)
+    if operand["saved_as"] is not None:
+        operand["saved_as"] = _operand_named(operand["saved_as"], operands)
     return operand
 
 
@@ -149,6 +132,22 @@ def _extent(text: str) -> int | float | str:
     return text if text == ALL else _number(text)
 
 
+def _number_text(number: float) -> str:
+    """Write a number without a point or a plus: 1.5 is 1p5."""
+    short = str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
+    return short.replace("+", "").replace(".", "p")
+
+
+def _number(text: str) -> int | float:
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"a number is written 16, 1p5 or 1e-12, got {described(text)}")
+    return float(text.replace("p", ".")) if set(text) & {"p", "e"} else int(text)
+
+
+def _numbers(text: str) -> list[int | float]:
+    return [_number(one) for one in text.split("_")]
+
+
 def _pair(text: str) -> Plain:
     mn, _, k = text.partition("_")
     return {"mn": _extent(mn), "k": _extent(k)}
@@ -160,16 +159,19 @@ def _turn(text: str) -> Plain:
     return {"size": _number(size), "seed": _number(seed), "kind": kind}
 
 
-def _number_text(number: float) -> str:
-    """Write a number without a point or a plus: 1.5 is 1p5."""
-    short = str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
-    return short.replace("+", "").replace(".", "p")
-
-
-def _number(text: str) -> int | float:
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(f"a number is written 16, 1p5 or 1e-12, got {described(text)}")
-    return float(text.replace("p", ".")) if set(text) & {"p", "e"} else int(text)
+_OPTIONS: dict[str, tuple[tuple[str, ...], Callable[[Any], str], Callable[[str], Any]]] = {
+    "round": (("rounding",), str, str),
+    "floor": (("scale", "amax_floor"), _number_text, _number),
+    "outer": (("scale", "outer", "tile"), "{0[mn]}_{0[k]}".format, _pair),
+    "top": (("scale", "outer", "inner_max"), _number_text, _number),
+    "times": (("scale", "outer", "constant"), _number_text, _number),
+    "history": (("scale", "history"), str, _number),
+    "search": (("scale", "search"), lambda numbers: "_".join(map(_number_text, numbers)), _numbers),
+    "target": (("scale", "target"), _number_text, _number),
+    "turn": (("rotation",), "{0[size]}_{0[seed]}_{0[kind]}".format, _turn),
+    "saved": (("saved_as",), str, str),
+}
+"""Options of an operand: the field's path, and how its text is written and read."""
 
 
 def _encoded(text: str) -> str:

@@ -8,6 +8,8 @@ An operand is {"format", "tile": {"mn", "k"}, "scale", "rounding", "rotation", "
 An extent of a tile is a number of elements, or "all". What is left out is at its default.
 """
 
+import dataclasses
+from enum import Enum
 from typing import Any
 
 from fp8core.accumulators import ACCUMULATORS
@@ -52,17 +54,21 @@ FITS = {fit.name.lower(): fit for fit in Fit}
 ROUNDINGS = {rounding.name.lower(): rounding for rounding in Rounding}
 ROTATIONS = {kind.name.lower(): kind for kind in RotationKind if kind is not RotationKind.ORTHOGONAL}
 FAMILIES = {family.value: family for family in Family}
+_NAMES = {"scale_rule": "scale"}
 
 
 def to_plain(recipe: Recipe) -> Plain:
     """Recipe as plain data with every field. Raises ValueError for an accumulator outside ACCUMULATORS."""
+    specs = {name: recipe.spec(matmul) for name, matmul in MATMULS.items()}
+    if any(ACCUMULATORS.get(spec.accumulator.name) != spec.accumulator for spec in specs.values()):
+        raise ValueError(f"a written recipe names one of {', '.join(ACCUMULATORS)}, got another accumulator")
     return {
         "name": recipe.name,
         "title": recipe.title,
         "family": recipe.family.value,
         "source": recipe.source,
         "remark": recipe.remark,
-        **{matmul.name: _matmul(recipe.spec(matmul)) for matmul in MATMULS.values()},
+        **{name: _plain(spec) for name, spec in specs.items()},
     }
 
 
@@ -79,52 +85,29 @@ def checked(data: object) -> tuple[Recipe, Report]:
     return _RECIPE(report, "", data), report
 
 
-def operand_to_plain(spec: OperandSpec | None) -> Plain | None:
-    if spec is None:
-        return None
-    rotation = spec.rotation
-    return {
-        "format": spec.format.name,
-        "tile": _tile(spec.tile),
-        "scale": _scale(spec.scale_rule),
-        "rounding": spec.rounding.name.lower(),
-        "rotation": rotation
-        and {"kind": rotation.kind.name.lower(), "size": rotation.size, "seed": rotation.seed},
-        "saved_as": operand_to_plain(spec.saved_as),
-    }
+def at(node: Plain | None, path: tuple[str, ...]) -> Any:
+    """Field of plain data; None below null."""
+    for step in path:
+        node = node[step] if node is not None else None
+    return node
 
 
-def _matmul(spec: MatmulSpec) -> Plain:
-    if ACCUMULATORS.get(spec.accumulator.name) != spec.accumulator:
-        raise ValueError(f"a written recipe names one of {', '.join(ACCUMULATORS)}, got another accumulator")
-    return {
-        "a": operand_to_plain(spec.a),
-        "b": operand_to_plain(spec.b),
-        "accumulator": spec.accumulator.name,
-        "out": spec.out.name,
-    }
-
-
-def _tile(tile: TileShape) -> Plain:
-    return {"mn": _extent(tile.mn), "k": _extent(tile.k)}
+def _plain(value: Any) -> Any:
+    """Write a member of an enum or a named thing by its name, another object by its fields."""
+    if isinstance(value, Enum):
+        return value.name.lower()
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, TileShape):
+        return {"mn": _extent(value.mn), "k": _extent(value.k)}
+    if hasattr(value, "name") or not dataclasses.is_dataclass(value):
+        return getattr(value, "name", value)
+    names = [field.name for field in dataclasses.fields(value)]
+    return {_NAMES.get(name, name): _plain(getattr(value, name)) for name in names}
 
 
 def _extent(extent: Extent) -> int | str:
     return ALL if extent is WHOLE else extent
-
-
-def _scale(rule: ScaleRule) -> Plain:
-    outer = rule.outer
-    return {
-        "format": rule.format.name,
-        "fit": rule.fit.name.lower(),
-        "amax_floor": rule.amax_floor,
-        "outer": outer
-        and {"tile": _tile(outer.tile), "inner_max": outer.inner_max, "constant": outer.constant},
-        "history": rule.history,
-        "search": list(rule.search),
-        "target": rule.target,
-    }
 
 
 def _read_extent(report: Report, path: str, value: object) -> Any:
