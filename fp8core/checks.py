@@ -20,11 +20,12 @@ def whole(what: str, value: Any, low: int | None = None, high: int | None = None
     return int(value)
 
 
-def real(what: str, value: Any, low: float = -np.inf) -> float:
-    """Check for a finite number of at least `low`; no boolean."""
+def real(what: str, value: Any, low: float = -np.inf, above: float = -np.inf) -> float:
+    """Check for a finite number of at least `low`, and above `above`; no boolean."""
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not is_number or not np.isfinite(value) or value < low:
+    if not is_number or not np.isfinite(value) or value < low or value <= above:
         bound = f" of at least {low:g}" if low > -np.inf else ""
+        bound += f" above {above:g}" if above > -np.inf else ""
         raise ValueError(f"{what} is a finite number{bound}, got {value!r}")
     return float(value)
 
@@ -66,14 +67,6 @@ def codes_array(what: str, codes: Any) -> NDArray[Any]:
     if not isinstance(codes, np.ndarray) or not np.issubdtype(codes.dtype, np.integer):
         raise ValueError(f"{what} is a numpy array of integer codes, got {_described(codes)}")
     return codes
-
-
-def one_length(**arrays: NDArray[Any]) -> int:
-    shapes = {array.shape for array in arrays.values()}
-    if len(shapes) != 1 or len(next(iter(shapes))) != 1:
-        words = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items())
-        raise ValueError(f"these are arrays of shape [K] with one K, got {words}")
-    return next(iter(shapes))[0]
 
 
 def _array(what: str, x: ArrayLike) -> NDArray[Any]:

@@ -13,8 +13,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.checks import one_length, reals, whole
-from fp8core.tiles import WHOLE, Extent
+from fp8core.checks import reals, whole
+from fp8core.tiles import WHOLE, Extent, check_extent
 
 
 def stretches(k: int, *extents: Extent) -> tuple[range, ...]:
@@ -23,14 +23,9 @@ def stretches(k: int, *extents: Extent) -> tuple[range, ...]:
     Raises ValueError for a negative k, and for an extent below 1 that is not WHOLE.
     """
     whole("k", k, 0)
-    for extent in extents:
-        _check_extent(extent)
-    cuts = {0, k}
-    for extent in extents:
-        if extent is not WHOLE:
-            cuts.update(range(0, k, extent))
-    marks = sorted(cuts)
-    return tuple(range(start, stop) for start, stop in pairwise(marks))
+    _check_extents(*extents)
+    cuts = {0, k}.union(*(range(0, k, extent) for extent in extents if extent is not WHOLE))
+    return tuple(range(start, stop) for start, stop in pairwise(sorted(cuts)))
 
 
 def rescales_per_output(k: int, a: Extent, b: Extent) -> int:
@@ -39,8 +34,7 @@ def rescales_per_output(k: int, a: Extent, b: Extent) -> int:
     Raises ValueError where `stretches` does.
     """
     whole("k", k, 0)
-    _check_extent(a)
-    _check_extent(b)
+    _check_extents(a, b)
     if a is WHOLE or b is WHOLE:
         longest = b if a is WHOLE else a
         return min(k, 1) if longest is WHOLE else -(-k // longest)
@@ -63,14 +57,13 @@ class SummedStretch:
 
 def summed_stretches(k: int, summed: Extent, a: Extent, b: Extent) -> tuple[SummedStretch, ...]:
     """Stretches of `summed` products each (WHOLE: all of K)."""
-    _check_extent(a)
-    _check_extent(b)
+    _check_extents(a, b)
     return tuple(SummedStretch(part, _constant(part, a), _constant(part, b)) for part in stretches(k, summed))
 
 
-def _check_extent(extent: Extent) -> None:
-    if extent is not WHOLE:
-        whole("an extent along K, unless it is WHOLE,", extent, 1)
+def _check_extents(*extents: Extent) -> None:
+    for extent in extents:
+        check_extent("an extent along K", extent)
 
 
 def _constant(part: range, extent: Extent) -> bool:
@@ -103,23 +96,29 @@ def partial_sums(
     Arrays are [K], as in `contract`; `extents` are the tiles' along K. Raises ValueError if a scale changes
     inside a stretch, and for arrays of different lengths.
     """
-    a_codes, b_codes, a_scale, b_scale = _vectors(a_codes, b_codes, a_scale, b_scale)
-    parts = []
-    for part in stretches(a_codes.size, *extents):
-        at = slice(part.start, part.stop)
-        for name, scale in (("a_scale", a_scale), ("b_scale", b_scale)):
-            if not np.array_equal(scale[at], np.broadcast_to(scale[part.start], len(part)), equal_nan=True):
-                inside = f"{part.start}…{part.stop - 1}"
+    vectors = _vectors(a_codes, b_codes, a_scale, b_scale)
+    parts = _parts(vectors, extents)
+    for part in parts:
+        for name, scale in (("a_scale", vectors[2]), ("b_scale", vectors[3])):
+            here = scale[_slice(part.k)]
+            if not np.array_equal(here, np.broadcast_to(here[0], here.shape), equal_nan=True):
+                inside = f"{part.k.start}…{part.k.stop - 1}"
                 raise ValueError(f"{name} changes inside k = {inside}, got tiles {extents}")
-        parts.append(
-            PartialSum(
-                k=part,
-                a_scale=float(a_scale[part.start]),
-                b_scale=float(b_scale[part.start]),
-                code_sum=float(np.sum(a_codes[at] * b_codes[at])),
-            )
+    return parts
+
+
+def _parts(vectors: tuple[NDArray[np.float64], ...], extents: tuple[Extent, ...]) -> tuple[PartialSum, ...]:
+    """Sums of a stretch each, with the scales of its first element."""
+    a_codes, b_codes, a_scale, b_scale = vectors
+    return tuple(
+        PartialSum(
+            k=part,
+            a_scale=float(a_scale[part.start]),
+            b_scale=float(b_scale[part.start]),
+            code_sum=float(np.sum(a_codes[_slice(part)] * b_codes[_slice(part)])),
         )
-    return tuple(parts)
+        for part in stretches(a_codes.size, *extents)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,12 +144,11 @@ def contract(
     element for all of it: once codes are added, nothing else is possible. It equals `right` where the scale
     leaves the sum. Raises ValueError for arrays of different lengths.
     """
-    a_codes, b_codes, a_scale, b_scale = _vectors(a_codes, b_codes, a_scale, b_scale)
-    parts = stretches(a_codes.size, *summed)
-    right = [float(np.sum(a_codes[p] * a_scale[p] * b_codes[p] * b_scale[p])) for p in _slices(parts)]
-    pulled_out = [
-        float(a_scale[p.start] * b_scale[p.start] * np.sum(a_codes[p] * b_codes[p])) for p in _slices(parts)
-    ]
+    a_codes, b_codes, a_scale, b_scale = vectors = _vectors(a_codes, b_codes, a_scale, b_scale)
+    parts = _parts(vectors, summed)
+    every = a_codes * a_scale * b_codes * b_scale
+    right = [float(np.sum(every[_slice(part.k)])) for part in parts]
+    pulled_out = [part.value for part in parts]
     return ContractedNumbers(
         right=sum(right),
         pulled_out=sum(pulled_out),
@@ -161,10 +159,13 @@ def contract(
 
 def _vectors(*arrays: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     names = ("a_codes", "b_codes", "a_scale", "b_scale")
-    by_name = {name: reals(name, array) for name, array in zip(names, arrays, strict=True)}
-    one_length(**by_name)
-    return tuple(by_name.values())
+    vectors = tuple(map(reals, names, arrays))
+    shapes = [array.shape for array in vectors]
+    if len(set(shapes)) != 1 or len(shapes[0]) != 1:
+        words = ", ".join(f"{name} {list(shape)}" for name, shape in zip(names, shapes, strict=True))
+        raise ValueError(f"these are arrays of shape [K] with one K, got {words}")
+    return vectors
 
 
-def _slices(parts: tuple[range, ...]) -> list[slice]:
-    return [slice(part.start, part.stop) for part in parts]
+def _slice(part: range) -> slice:
+    return slice(part.start, part.stop)

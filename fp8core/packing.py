@@ -5,7 +5,6 @@ PyTorch's float4_e2m1fn_x2 and Blackwell's FP4 operands. Of four 6-bit codes in 
 bit 6 i, lowest byte first, as in CUTLASS and TMA's 16U6 boxes.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -29,13 +28,8 @@ def pack(codes: ArrayLike, bits: int) -> NDArray[np.uint8]:
     """
     codes = codes_of(f"{_packable(bits)} bits", bits, codes).astype(np.uint8)
     n = _last_axis("codes", codes)
-    together = math.lcm(bits, _BYTE)  # bits of a group, which fills whole bytes
-    groups = _groups(codes, together // bits)
-    number = np.zeros(groups.shape[:-1], "<u4")
-    for i in range(groups.shape[-1]):
-        number |= groups[..., i].astype(np.uint32) << i * bits
-    as_bytes = number[..., None].view(np.uint8)[..., : together // _BYTE]
-    return _joined(as_bytes)[..., : packed_bytes(n, bits)].copy()
+    each = np.unpackbits(codes[..., None], axis=-1, count=bits, bitorder="little")
+    return np.packbits(each.reshape(*codes.shape[:-1], n * bits), axis=-1, bitorder="little")
 
 
 def unpack(packed: ArrayLike, bits: int, n: int) -> NDArray[np.uint8]:
@@ -49,26 +43,8 @@ def unpack(packed: ArrayLike, bits: int, n: int) -> NDArray[np.uint8]:
         raise ValueError(
             f"{n} codes of {bits} bits take {length} bytes a row, got {packed.shape[-1]} in {packed.shape}"
         )
-    together = math.lcm(bits, _BYTE)
-    groups = _groups(packed, together // _BYTE)
-    number = np.zeros(groups.shape[:-1], np.uint32)
-    for i in range(groups.shape[-1]):
-        number |= groups[..., i].astype(np.uint32) << i * _BYTE
-    codes = [(number >> i * bits & (1 << bits) - 1).astype(np.uint8) for i in range(together // bits)]
-    return _joined(np.stack(codes, axis=-1))[..., :n].copy()
-
-
-def _groups(array: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """uint8[..., groups, size]: the last axis in groups, padded with zeros."""
-    short = -array.shape[-1] % size
-    if short:
-        array = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, short)])
-    return array.reshape(*array.shape[:-1], array.shape[-1] // size, size)
-
-
-def _joined(groups: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    *rows, count, size = groups.shape
-    return groups.reshape(*rows, count * size)
+    each = np.unpackbits(packed, axis=-1, count=n * bits, bitorder="little")
+    return np.packbits(each.reshape(*packed.shape[:-1], n, bits), axis=-1, bitorder="little")[..., 0]
 
 
 def _packable(bits: Any) -> int:

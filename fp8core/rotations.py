@@ -51,8 +51,7 @@ def hadamard(x: ArrayLike, size: int, signs: ArrayLike | None = None) -> NDArray
 
 
 def _check_power_of_two(size: int) -> None:
-    whole("the size of a Hadamard transform", size)
-    if size < 1 or size & (size - 1):
+    if whole("the size of a Hadamard transform", size, 1) & (size - 1):
         raise ValueError(f"a Hadamard transform has a size that is a power of two, got {size}")
 
 

@@ -73,8 +73,8 @@ class OuterScale:
     def __post_init__(self) -> None:
         instance("an outer scale's tile", self.tile, TileShape)
         for name, number in (("inner_max", self.inner_max), ("constant", self.constant)):
-            if number is not None and not real(f"an outer scale's {name}", number) > 0:
-                raise ValueError(f"an outer scale's {name} is above 0, got {number:g}")
+            if number is not None:
+                real(f"an outer scale's {name}", number, above=0)
         if self.constant is not None and (self.inner_max is not None or self.tile != _WHOLE_TENSOR):
             raise ValueError(
                 f"a constant outer scale is one number for the whole tensor, got tiles of {self.tile} and "
@@ -111,20 +111,21 @@ class ScaleRule:
         instance("fit", self.fit, Fit)
         real("an amax floor", self.amax_floor, 0)
         whole("a scale's history of steps", self.history, 0)
-        _check_search(self.search)
+        if not isinstance(self.search, tuple) or not self.search:
+            raise ValueError(f"a search has one factor of amax or more, got {self.search!r}")
+        for factor in self.search:
+            real("a factor of amax", factor, above=0)
         if self.history and (self.outer is not None or self.search != NO_SEARCH):
             raise ValueError(
                 "a delayed scale has one level and no search, got another one beside its history"
             )
-        if self.target is not None and (
-            real("the number that amax is brought to", self.target) <= 0
-            or self.fit is not Fit.NEAREST
-            or self.outer is not None
-        ):
-            raise ValueError(
-                f"amax is brought to a number above 0, by a scale of one level that is {Fit.NEAREST.value}, "
-                f"got {self.target:g} with {self.fit.value}"
-            )
+        if self.target is not None:
+            real("the number that amax is brought to", self.target, above=0)
+            if self.fit is not Fit.NEAREST or self.outer is not None:
+                raise ValueError(
+                    f"amax is brought to a number by a scale of one level that is {Fit.NEAREST.value}, "
+                    f"got {self.target:g} with {self.fit.value}"
+                )
         if self.outer is not None:
             instance("outer", self.outer, OuterScale)
             if self.has_fitted_outer and (self.fit is not Fit.NEAREST or self.amax_floor):
@@ -273,14 +274,6 @@ def _largest(element: Format) -> float:
     if not _FP32.min_normal <= largest <= _FP32.max:
         raise ValueError(f"{element.name}'s largest value, {largest:g}, is no normal fp32 number")
     return largest
-
-
-def _check_search(search: tuple[float, ...]) -> None:
-    if not isinstance(search, tuple) or not search:
-        raise ValueError(f"a search has one factor of amax or more, got {search!r}")
-    for factor in search:
-        if real("a factor of amax", factor) <= 0:
-            raise ValueError(f"a factor of amax is above 0, got {factor:g}")
 
 
 def _amax(amax: ArrayLike) -> NDArray[np.float32]:

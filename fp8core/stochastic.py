@@ -89,8 +89,7 @@ def chances(fraction: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) ->
 
 
 def _whole_chances(fraction: ArrayLike, bits: int, debias: Debias) -> NDArray[np.float64]:
-    if not 1 <= whole("the number of random bits", bits) <= MAX_RANDOM_BITS:
-        raise ValueError(f"random bits are from 1 to {MAX_RANDOM_BITS}, got {bits}")
+    whole("the number of random bits", bits, 1, MAX_RANDOM_BITS)
     fraction = reals("a fraction", fraction).astype(np.float64, copy=False)
     if fraction.size and not (fraction.min() >= 0 and fraction.max() < 1):
         raise ValueError(f"a fraction lies in [0, 1), got {fraction.min()} to {fraction.max()}")

@@ -19,9 +19,9 @@ _SHORT = 200
 """Elements: a loop over tiles at most so wide takes longer than its work."""
 
 
-def _check_extent(name: str, extent: Extent) -> None:
-    if extent is not WHOLE and whole(f"a tile's {name} extent, unless it is WHOLE,", extent) < 1:
-        raise ValueError(f"a tile's {name} extent is at least 1 or WHOLE, got {extent}")
+def check_extent(what: str, extent: Extent) -> None:
+    if extent is not WHOLE:
+        whole(f"{what}, unless it is WHOLE,", extent, 1)
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class TileShape:
     k: Extent
 
     def __post_init__(self) -> None:
-        _check_extent("mn", self.mn)
-        _check_extent("k", self.k)
+        check_extent("a tile's mn extent", self.mn)
+        check_extent("a tile's k extent", self.k)
 
     def on_tensor(self, matmul: Matmul, side: Side) -> tuple[Extent, Extent]:
         """(rows, columns) of the tile on the stored tensor that `matmul` reads as `side`.
@@ -74,8 +74,8 @@ class TileGrid:
             raise ValueError(f"a tile has a row and a column extent, got {self.tile!r}")
         if not sizes or min(whole("a size of a tensor", size) for size in self.shape) < 0:
             raise ValueError(f"a tile grid covers a tensor of two dims of size >= 0, got shape {self.shape}")
-        _check_extent("row", self.tile[0])
-        _check_extent("column", self.tile[1])
+        check_extent("a tile's row extent", self.tile[0])
+        check_extent("a tile's column extent", self.tile[1])
 
     @classmethod
     def over(cls, shape: tuple[int, int], tile: tuple[Extent, Extent]) -> "TileGrid":

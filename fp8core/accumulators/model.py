@@ -7,7 +7,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.checks import instance, reals
+from fp8core.checks import codes_array, instance, reals
 from fp8core.formats import FORMATS, FloatFormat, Format
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE, Extent
@@ -199,6 +199,14 @@ class _Limits:
             np.where(x < normal, x, 0.0) for x, normal in zip((left, right), self.normal, strict=True)
         )
         return lost_a @ right.T + left @ lost_b.T + self.flush
+
+
+def check_codes(unit: Accumulator, **sides: tuple[NDArray[np.integer], Format]) -> None:
+    """Refuse codes by name that are no array of integers, or of a format that the unit does not multiply."""
+    instance("accumulator", unit, Accumulator)
+    for name, (codes, format_) in sides.items():
+        codes_array(name, codes)
+        check_operand(unit, format_)
 
 
 def check_operand(unit: Accumulator, format_: Format) -> None:

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.accumulators.chains import AT_ONCE, Operands, running_sums
-from fp8core.accumulators.model import Accumulator, Step, check_operand
+from fp8core.accumulators.model import Accumulator, Step, check_codes
 from fp8core.accumulators.steps import GROUP
 from fp8core.accumulators.terms import Terms, terms
-from fp8core.checks import codes_array, instance, reals, whole
+from fp8core.checks import instance, reals, whole
 from fp8core.formats import FloatFormat
 from fp8core.rounding import Overflow
 
@@ -74,7 +74,24 @@ def matmul(
     Raises ValueError for shapes that do not fit, missing or surplus scales, formats that the unit does not
     multiply, and non-integer codes.
     """
-    _check(a, b, c, a_format, b_format, accumulator, scales)
+    check_codes(accumulator, a=(a, a_format), b=(b, b_format))
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
+        raise ValueError(f"a is [M, K] and b is [N, K] with one K, got {a.shape} and {b.shape}")
+    if c is not None and (
+        instance("c", c, np.ndarray).shape != (a.shape[0], b.shape[0]) or c.dtype != np.float32
+    ):
+        raise ValueError(f"c is float32[{a.shape[0]}, {b.shape[0]}], got {c.dtype}{list(c.shape)}")
+    if (scales is not None) != (accumulator.step is Step.SCALED_GROUPS):
+        verb = "needs" if scales is None else "takes no"
+        raise ValueError(f"{accumulator.title} {verb} group scales")
+    if scales is not None:
+        groups = -(-a.shape[1] // instance("scales", scales, GroupScales).size)
+        need, shapes = [(x.shape[0], groups) for x in (a, b)], [scales.a.shape, scales.b.shape]
+        if shapes != need:
+            raise ValueError(
+                f"{accumulator.title}, one scale for {scales.size} products: scales are {need[0]} and "
+                f"{need[1]}, got {shapes[0]} and {shapes[1]}"
+            )
     start = np.zeros((a.shape[0], b.shape[0]), np.float32) if c is None else c
     operands = laid_out(a, b, a_format, b_format, accumulator, scales)
     (result,) = prefix_results(operands, accumulator, start, (operands.a.value.shape[0],))
@@ -126,37 +143,3 @@ def canonical(result: NDArray[np.float32]) -> NDArray[np.float32]:
     """Replace NaNs by the one that NVIDIA's tensor cores return."""
     bits = np.where(np.isnan(result), np.uint32(CANONICAL_NAN), result.view(np.uint32))
     return bits.view(np.float32)
-
-
-def _check(
-    a: NDArray[np.integer],
-    b: NDArray[np.integer],
-    c: NDArray[np.float32] | None,
-    a_format: FloatFormat,
-    b_format: FloatFormat,
-    accumulator: Accumulator,
-    scales: GroupScales | None,
-) -> None:
-    instance("accumulator", accumulator, Accumulator)
-    codes_array("a", a), codes_array("b", b)
-    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
-        raise ValueError(f"a is [M, K] and b is [N, K] with one K, got {a.shape} and {b.shape}")
-    if c is not None and (
-        instance("c", c, np.ndarray).shape != (a.shape[0], b.shape[0]) or c.dtype != np.float32
-    ):
-        raise ValueError(f"c is float32[{a.shape[0]}, {b.shape[0]}], got {c.dtype}{list(c.shape)}")
-    for format_ in (a_format, b_format):
-        check_operand(accumulator, format_)
-    if scales is not None:
-        instance("scales", scales, GroupScales)
-    if (scales is not None) != (accumulator.step is Step.SCALED_GROUPS):
-        verb = "needs" if scales is None else "takes no"
-        raise ValueError(f"{accumulator.title} {verb} group scales")
-    if scales is not None:
-        groups = -(-a.shape[1] // scales.size)
-        need, shapes = [(x.shape[0], groups) for x in (a, b)], [scales.a.shape, scales.b.shape]
-        if shapes != need:
-            raise ValueError(
-                f"{accumulator.title}, one scale for {scales.size} products: scales are {need[0]} and "
-                f"{need[1]}, got {shapes[0]} and {shapes[1]}"
-            )

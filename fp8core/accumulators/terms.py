@@ -1,6 +1,7 @@
 """Operands as a matrix unit splits them, and roundings of its sums, exact in float64."""
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,15 +67,13 @@ def fp32_sum(parts: list[Array]) -> Array:
             parts[i + 1], parts[i] = two_sum(parts[i + 1], parts[i])
     *below, total = parts
     if any(part.any() for part in below):
-        total = _to_odd(total, below)
+        total = to_odd(total, reduce(lambda sign, part: np.where(part != 0, part, sign), below))
     with np.errstate(over="ignore"):
         return total.astype(np.float32).astype(np.float64)
 
 
-def _to_odd(total: Array, below: list[Array]) -> Array:
-    remainder = np.zeros_like(total)
-    for part in below:
-        remainder = np.where(part != 0, part, remainder)
+def to_odd(total: Array, remainder: Array) -> Array:
+    """Round an inexact sum, a float64 and what it lost, to the neighbor whose last bit is 1."""
     is_even = (total.view(np.int64) & 1) == 0
     nudged = np.nextafter(total, np.copysign(np.inf, remainder))
     return np.where((remainder != 0) & is_even, nudged, total)

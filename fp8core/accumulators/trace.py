@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.accumulators.model import Accumulator, Step, check_operand
+from fp8core.accumulators.model import Accumulator, Step, check_codes
 from fp8core.accumulators.terms import exponents as exponents_of
 from fp8core.accumulators.terms import rounded
-from fp8core.checks import codes_array, instance
+from fp8core.checks import instance
 from fp8core.formats import FloatFormat
 from fp8core.tiles import WHOLE
 
@@ -77,7 +77,14 @@ def trace(
     `start` is in the fp32 register of a unit that promotes, else in c. Raises ValueError for a unit that
     cannot be traced, formats that it does not multiply, shapes that do not fit, and non-finite codes.
     """
-    _check(a, b, a_format, b_format, accumulator)
+    if not is_traceable(instance("accumulator", accumulator, Accumulator)):
+        raise ValueError(
+            f"a traced unit aligns a whole step to one exponent; {accumulator.title} does this instead: "
+            f"{accumulator.step.value}"
+        )
+    check_codes(accumulator, a=(a, a_format), b=(b, b_format))
+    if a.ndim != 1 or a.shape != b.shape:
+        raise ValueError(f"a and b are [K] with one K, got {a.shape} and {b.shape}")
     order = accumulator.order_of(a.size)
     left, right = (
         np.pad(format_.decode(codes), (0, order.size - codes.size))[order]
@@ -126,23 +133,3 @@ def _steps(
         )
         if promotes:
             register, chain = total, 0.0
-
-
-def _check(
-    a: NDArray[np.integer],
-    b: NDArray[np.integer],
-    a_format: FloatFormat,
-    b_format: FloatFormat,
-    accumulator: Accumulator,
-) -> None:
-    instance("accumulator", accumulator, Accumulator)
-    codes_array("a", a), codes_array("b", b)
-    if not is_traceable(accumulator):
-        raise ValueError(
-            f"a traced unit aligns a whole step to one exponent; {accumulator.title} does this instead: "
-            f"{accumulator.step.value}"
-        )
-    if a.ndim != 1 or a.shape != b.shape:
-        raise ValueError(f"a and b are [K] with one K, got {a.shape} and {b.shape}")
-    for format_ in (a_format, b_format):
-        check_operand(accumulator, format_)

@@ -95,7 +95,7 @@ def promoted(accumulator: Accumulator, every: int) -> Accumulator:
 
     Raises ValueError unless `every` is a multiple of the unit's step.
     """
-    if whole("the products between promotions", every) < 1 or every % accumulator.fused_products:
+    if whole("the products between promotions", every, 1) % accumulator.fused_products:
         raise ValueError(
             f"{accumulator.title} can be promoted every multiple of {accumulator.fused_products}, got {every}"
         )

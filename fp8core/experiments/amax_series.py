@@ -1,13 +1,12 @@
 """Series of a tensor's amax over training steps: seeded, or recorded in a training run."""
 
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.checks import instance, whole
-from fp8core.inputs.recorded import Part, amax_metadata, amax_of, has_amax
+from fp8core.inputs.recorded import RUN, Note, Part, amax_metadata, amax_of, has_amax, note
 from fp8core.linear import OPERANDS, LayerTensor
 
 
@@ -37,12 +36,6 @@ RECORDED_SERIES: dict[SeriesKind, tuple[Part, LayerTensor]] = {
 OFFERED_SERIES = tuple(kind for kind in SeriesKind if kind not in RECORDED_SERIES or has_amax())
 
 
-@dataclass(frozen=True)
-class SeriesNote:
-    title: str
-    rule: str
-
-
 JITTER_OCTAVES = 0.2
 SPIKE_CHANCE = 0.04
 SPIKE_OCTAVES = (3.0, 7.0)
@@ -50,41 +43,33 @@ DRIFT_OCTAVES = 8.0
 WARMUP_SHARE = 0.15
 WARMUP_OCTAVES = 6.0
 DECAY_OCTAVES = 4.0
-
-
-def _note(part: Part, tensor: LayerTensor) -> SeriesNote:
-    title = f"Real: {tensor.value} of {part.value}"
-    try:
-        origin = amax_metadata()
-    except ValueError as missing:
-        return SeriesNote(title, str(missing))
-    rule = (
-        f"amax of {tensor.value} of the layer {part.value} at each step of training a small language model "
-        f"({origin['recipe']}, size {origin['model'].upper()}, seed {origin['seed']}, {origin['gpu']}, "
-        f"{origin['date']}), from its first step on"
-    )
-    return SeriesNote(title, rule)
-
-
 _JITTER = f"2^({JITTER_OCTAVES:g} · N(0, 1))"
 
-SERIES_NOTES: dict[SeriesKind, SeriesNote] = {
-    SeriesKind.STEADY: SeriesNote("Steady", f"1 times {_JITTER} at every step"),
-    SeriesKind.SPIKES: SeriesNote(
+SERIES_NOTES: dict[SeriesKind, Note] = {
+    SeriesKind.STEADY: Note("Steady", f"1 times {_JITTER} at every step"),
+    SeriesKind.SPIKES: Note(
         "Spikes",
         f"steady, and each step with a chance of {SPIKE_CHANCE:.0%} times a factor from "
         f"{2 ** SPIKE_OCTAVES[0]:g} to {2 ** SPIKE_OCTAVES[1]:g}, evenly in octaves",
     ),
-    SeriesKind.DRIFT: SeriesNote(
+    SeriesKind.DRIFT: Note(
         "Drift", f"grows {2**DRIFT_OCTAVES:g}-fold over the series, evenly in octaves, times {_JITTER}"
     ),
-    SeriesKind.WARMUP: SeriesNote(
+    SeriesKind.WARMUP: Note(
         "Warm-up, then decay",
         f"grows {2**WARMUP_OCTAVES:g}-fold over the first {WARMUP_SHARE:.0%} of the steps, as gradients do "
         f"while the learning rate warms up, then falls to 1/{2**DECAY_OCTAVES:g} as a cosine, times "
         f"{_JITTER}; spikes as above",
     ),
-} | {kind: _note(*of) for kind, of in RECORDED_SERIES.items()}
+} | {
+    kind: note(
+        f"Real: {tensor.value} of {part.value}",
+        f"amax of {tensor.value} of the layer {part.value} at each step of training a small language model "
+        f"{RUN}, from its first step on",
+        amax_metadata,
+    )
+    for kind, (part, tensor) in RECORDED_SERIES.items()
+}
 
 
 def amax_series(kind: SeriesKind, steps: int, seed: int) -> NDArray[np.float64]:
@@ -93,8 +78,7 @@ def amax_series(kind: SeriesKind, steps: int, seed: int) -> NDArray[np.float64]:
     A recorded series has no seed, and ends with its run. Raises ValueError for fewer than 1 step.
     """
     whole("a seed", seed, 0)
-    if whole("the number of steps", steps) < 1:
-        raise ValueError(f"a series has at least 1 step, got {steps}")
+    whole("the number of steps", steps, 1)
     if instance("kind", kind, SeriesKind) in RECORDED_SERIES:
         return amax_of(*RECORDED_SERIES[kind])[:steps]
     rng = np.random.default_rng(seed)

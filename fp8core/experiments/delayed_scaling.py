@@ -4,6 +4,7 @@ Source: Transformer Engine, common/recipe/delayed_scaling.cu and pytorch/quantiz
 (_default_sf_compute): the cast uses the old scale; then the window's amax sets the next one.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,10 +42,7 @@ def run_current(amax: ArrayLike, element: Format) -> DelayedRun:
     amax.
     """
     amax = _checked(amax)
-    scale = np.ones(amax.size)
-    for step, own in enumerate(amax):
-        usable = np.isfinite(own) and own > 0
-        scale[step] = max(own / element.max, _MIN_SCALE) if usable else scale[max(step - 1, 0)]
+    scale = _scales(amax, element)
     fits = np.isfinite(amax) & (amax > 0) & (amax / element.max >= _MIN_SCALE)
     holds = np.where(fits, amax, scale * element.max)
     return DelayedRun(scale=scale, holds=holds, overflows=~(amax <= holds))
@@ -59,18 +57,22 @@ def run_delayed(amax: ArrayLike, element: Format, history: int, margin: int = 0)
     Raises ValueError for a history below 1, a negative amax, and a margin that is no whole number from -127
     to 127.
     """
-    if whole("a history", history) < 1:
-        raise ValueError(f"a history holds at least 1 step, got {history}")
+    whole("a history", history, 1)
     whole("a margin", margin, -_MAX_MARGIN, _MAX_MARGIN)
     amax = _checked(amax)
-    scale = np.ones(amax.size)
-    for step in range(1, amax.size):
-        largest = amax[max(0, step - history) : step].max()
-        usable = np.isfinite(largest) and largest > 0
-        own = np.ldexp(largest / element.max, margin)
-        scale[step] = max(own, _MIN_SCALE) if usable else scale[step - 1]
+    latest = [amax[max(0, step - history) : step].max(initial=0.0) for step in range(amax.size)]
+    scale = _scales(latest, element, margin)
     holds = scale * element.max
     return DelayedRun(scale=scale, holds=holds, overflows=~(amax <= holds))
+
+
+def _scales(amax: Iterable[float], element: Format, margin: int = 0) -> NDArray[np.float64]:
+    """float64[steps]: amax · 2**margin / Qmax of each step, or the scale before it; 1 at first."""
+    scales = [1.0]
+    for own in amax:
+        usable = np.isfinite(own) and own > 0
+        scales.append(max(np.ldexp(own / element.max, margin), _MIN_SCALE) if usable else scales[-1])
+    return np.array(scales[1:])
 
 
 def _checked(amax: ArrayLike) -> NDArray[np.float64]:

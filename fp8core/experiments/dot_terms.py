@@ -1,13 +1,12 @@
 """Seeded operands of dot products, whose terms show an accumulator's effect on small ones."""
 
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.checks import instance, whole
-from fp8core.inputs.recorded import has_tensors, layer_of_seed, repeated, tensor
+from fp8core.inputs.recorded import Note, has_tensors, layer_of_seed, repeated, tensor
 from fp8core.linear import MATMULS, Matmul, Side
 
 LARGE = 16.0
@@ -24,42 +23,29 @@ class TermKind(Enum):
     REAL_WGRAD = "real_wgrad"
 
 
-@dataclass(frozen=True)
-class TermNote:
-    title: str
-    rule: str
-
-
-REAL_TERMS: dict[TermKind, Matmul] = {
-    TermKind.REAL_FPROP: MATMULS["fprop"],
-    TermKind.REAL_DGRAD: MATMULS["dgrad"],
-    TermKind.REAL_WGRAD: MATMULS["wgrad"],
-}
+REAL_TERMS = {TermKind(f"real_{name}"): matmul for name, matmul in MATMULS.items()}
 """Matmul of each recorded kind."""
 OFFERED_TERMS = tuple(kind for kind in TermKind if kind not in REAL_TERMS or has_tensors())
+_LARGE_TERM = f"product {LARGE_AT} is {LARGE:g} · {LARGE:g}"
 
-
-def _real_note(matmul: Matmul) -> TermNote:
-    return TermNote(
+TERM_NOTES: dict[TermKind, Note] = {
+    TermKind.ZERO_MEAN: Note("Zero mean", "a and b from N(0, 1), so that signs cancel"),
+    TermKind.SAME_SIGN: Note(
+        "Same sign", "a and b uniform between 0 and 1, so that every product is positive"
+    ),
+    TermKind.ONE_LARGE: Note("One large term", f"a and b from N(0, 1), but {_LARGE_TERM}"),
+    TermKind.CANCELED: Note(
+        "Large, then canceled",
+        f"a and b from N(0, 1), but {_LARGE_TERM} and product {GONE_AT} is minus that",
+    ),
+} | {
+    kind: Note(
         f"Real: {matmul.d.value}",
         f"lines of {matmul.a.value} and {matmul.b.value} of a layer of a small language model that trains, "
         "each tensor over its rms; the seed chooses the layer, and a longer K goes on in other lines",
     )
-
-
-_LARGE_TERM = f"product {LARGE_AT} is {LARGE:g} · {LARGE:g}"
-
-TERM_NOTES: dict[TermKind, TermNote] = {
-    TermKind.ZERO_MEAN: TermNote("Zero mean", "a and b from N(0, 1), so that signs cancel"),
-    TermKind.SAME_SIGN: TermNote(
-        "Same sign", "a and b uniform between 0 and 1, so that every product is positive"
-    ),
-    TermKind.ONE_LARGE: TermNote("One large term", f"a and b from N(0, 1), but {_LARGE_TERM}"),
-    TermKind.CANCELED: TermNote(
-        "Large, then canceled",
-        f"a and b from N(0, 1), but {_LARGE_TERM} and product {GONE_AT} is minus that",
-    ),
-} | {kind: _real_note(matmul) for kind, matmul in REAL_TERMS.items()}
+    for kind, matmul in REAL_TERMS.items()
+}
 
 
 def draw_terms(

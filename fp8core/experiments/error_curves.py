@@ -93,15 +93,7 @@ def over_crest(
     points = []
     for power in powers:
         draws = [powered_gaussian(power, shape, seed) for seed in seeds]
-        points.append(
-            Draws(
-                at=float(np.mean([crest_factor(x) for x in draws])),
-                sqnr_db=tuple(
-                    sqnr_of(x, operand, seed, counted) for x, seed in zip(draws, seeds, strict=True)
-                ),
-                bits=bits_per_element(operand, shape),
-            )
-        )
+        points.append(_draws(operand, draws, seeds, np.mean([crest_factor(x) for x in draws]), counted))
     return tuple(points)
 
 
@@ -132,8 +124,10 @@ def over_tiles(
     tile: Callable[[int], TileShape] = line_tile,
 ) -> tuple[Draws, ...]:
     """One point for each extent of tiles along K, all else unchanged."""
-    tiled = ((with_tile(operand, tile(extent)), extent) for extent in extents)
-    return tuple(_draws(tiled_operand, draws, extent, counted) for tiled_operand, extent in tiled)
+    seeds = range(len(draws))
+    return tuple(
+        _draws(with_tile(operand, tile(extent)), draws, seeds, extent, counted) for extent in extents
+    )
 
 
 def with_tile(operand: Operand, tile: TileShape) -> Operand:
@@ -142,9 +136,15 @@ def with_tile(operand: Operand, tile: TileShape) -> Operand:
     return replace(operand, spec=replace(operand.spec, tile=tile, scale_rule=rule, saved_as=None))
 
 
-def _draws(operand: Operand, draws: Sequence[NDArray[np.float32]], at: int, counted: Counted) -> Draws:
+def _draws(
+    operand: Operand,
+    draws: Sequence[NDArray[np.float32]],
+    seeds: Sequence[int],
+    at: float,
+    counted: Counted,
+) -> Draws:
     return Draws(
         at=float(at),
-        sqnr_db=tuple(sqnr_of(x, operand, seed, counted) for seed, x in enumerate(draws)),
+        sqnr_db=tuple(sqnr_of(x, operand, seed, counted) for x, seed in zip(draws, seeds, strict=True)),
         bits=bits_per_element(operand, draws[0].shape),
     )

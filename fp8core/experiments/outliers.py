@@ -66,8 +66,7 @@ def draw_outlier_vectors(
     Equal arguments give equal numbers. Raises ValueError for outliers that do not fit the size.
     """
     n, size = shape
-    if not 0 <= whole("the number of outliers", outliers) <= size:
-        raise ValueError(f"a vector of {size} has from 0 to {size} outliers, got {outliers}")
+    whole("the number of outliers", outliers, 0, size)
     rng = np.random.default_rng(seed)
     order = rng.random((1 if one_place else n, size)).argsort(axis=1)
     signs = rng.choice((-1.0, 1.0), (n, outliers))

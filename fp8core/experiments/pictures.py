@@ -47,8 +47,7 @@ class Levels:
     count: int
 
     def __post_init__(self) -> None:
-        if whole("the number of levels", self.count) < 2:
-            raise ValueError(f"a picture needs at least 2 levels, black and white, got {self.count}")
+        whole("the number of levels", self.count, 2)
 
     @property
     def max(self) -> float:

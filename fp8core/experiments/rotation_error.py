@@ -49,10 +49,6 @@ class Quantized:
         return self.values - self.numbers
 
     @property
-    def nmse(self) -> float:
-        return float(np.vdot(self.error, self.error) / np.vdot(self.numbers, self.numbers))
-
-    @property
     def zeros(self) -> float:
         return (self.values.size - np.count_nonzero(self.values)) / self.values.size
 

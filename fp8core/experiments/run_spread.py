@@ -105,8 +105,7 @@ def runs_needed(spread: float, difference: float) -> int:
     POWER. Raises ValueError for a difference that is not above 0.
     """
     real("a spread", spread, 0)
-    if real("a difference", difference) <= 0:
-        raise ValueError(f"a difference is above 0, got {difference!r}")
+    real("a difference", difference, above=0)
     return max(1, math.ceil(factor() * (spread / difference) ** 2))
 
 

@@ -24,6 +24,7 @@ chain, and this one, do not.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fp8core.accumulators.terms import to_odd, two_sum
 from fp8core.checks import reals
 from fp8core.formats import FORMATS
 
@@ -52,15 +53,8 @@ def multiply_add(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> NDArray[np.float32
     """
     a, b, c = (np.asarray(each, np.float32).astype(np.float64) for each in (a, b, c))
     with np.errstate(invalid="ignore", over="ignore"):
-        product = a * b
-        total = product + c
-        # What the sum lost: exact, by Knuth's two-sum.
-        other = total - product
-        error = (product - (total - other)) + (c - other)
-        even = (total.view(np.int64) & 1) == 0
-        inexact = np.isfinite(error) & (error != 0)
-        odd = np.where(inexact & even, np.nextafter(total, np.copysign(np.inf, error)), total)
-        return odd.astype(np.float32)
+        total, error = two_sum(a * b, c)
+        return to_odd(total, np.where(np.isfinite(error), error, 0.0)).astype(np.float32)
 
 
 def sigmoid(g: ArrayLike) -> NDArray[np.float32]:

@@ -12,7 +12,6 @@ from fp8core.inputs.kinds import (
     RECORDED,
     TAIL_FREEDOM,
     InputKind,
-    InputNote,
 )
 from fp8core.inputs.recorded import Part, Step
 
@@ -27,7 +26,6 @@ __all__ = [
     "RECORDED",
     "TAIL_FREEDOM",
     "InputKind",
-    "InputNote",
     "Part",
     "Step",
     "draw",

@@ -1,9 +1,9 @@
 """Kinds of input: laws, and tensors of a training run."""
 
-from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
-from fp8core.inputs.recorded import Part, Step, has_tensors, note
+from fp8core.inputs.recorded import RUN, Note, Part, Step, has_tensors, metadata, note
 
 OUTLIER_FACTOR = 50.0
 OUTLIER_EVERY = 97
@@ -34,12 +34,6 @@ class InputKind(Enum):
     REAL_DOWN_LATE = "real_down_late"
 
 
-@dataclass(frozen=True)
-class InputNote:
-    title: str
-    rule: str
-
-
 RECORDED: dict[InputKind, tuple[Part, Step]] = {
     InputKind(f"real_{part.key}_{step.key}"): (part, step) for part in Part for step in Step
 }
@@ -48,22 +42,31 @@ LAWS = tuple(kind for kind in InputKind if kind not in RECORDED)
 OFFERED = (*LAWS, *(RECORDED if has_tensors() else ()))
 """Kinds whose numbers are at hand."""
 
-INPUT_NOTES: dict[InputKind, InputNote] = {
-    InputKind.GAUSSIAN: InputNote("Gaussian", "every element from N(0, 1)"),
-    InputKind.OUTLIER_CHANNELS: InputNote(
+INPUT_NOTES: dict[InputKind, Note] = {
+    InputKind.GAUSSIAN: Note("Gaussian", "every element from N(0, 1)"),
+    InputKind.OUTLIER_CHANNELS: Note(
         "Outlier channels",
         f"N(0, 1), with every {OUTLIER_EVERY}th column (feature) times {OUTLIER_FACTOR:g}, as activations "
         "of large language models have it",
     ),
-    InputKind.OUTLIER_TOKENS: InputNote(
+    InputKind.OUTLIER_TOKENS: Note(
         "Outlier tokens",
         f"N(0, 1), with the first row (token) and every {OUTLIER_EVERY}th after it times {OUTLIER_FACTOR:g}, "
         "as massive activations have it (arXiv 2402.17762)",
     ),
-    InputKind.HEAVY_TAIL: InputNote("Heavy tail", f"Student's t with {TAIL_FREEDOM} degrees of freedom"),
-    InputKind.GRADIENT_LIKE: InputNote(
+    InputKind.HEAVY_TAIL: Note("Heavy tail", f"Student's t with {TAIL_FREEDOM} degrees of freedom"),
+    InputKind.GRADIENT_LIKE: Note(
         "Gradient-like",
         f"N(0, 1) · {GRADIENT_SCALE:.3g}, each row (token) times its own exp({GRADIENT_SPREAD:g} · N(0, 1)): "
         "tiny values whose size differs from token to token",
     ),
-} | {kind: InputNote(*note(part, step)) for kind, (part, step) in RECORDED.items()}
+} | {
+    kind: note(
+        f"Real: {part.value}, {step.key}",
+        f"as the layer {part.value} of a small language model had them after step {{after_step}} of its "
+        f"training {RUN}; rows begin at one that the seed chooses; where the crop ends, it repeats from "
+        "another row",
+        partial(metadata, part, step),
+    )
+    for kind, (part, step) in RECORDED.items()
+}

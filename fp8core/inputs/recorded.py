@@ -7,6 +7,7 @@ with metadata.
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -25,6 +26,8 @@ _LENGTH_BYTES = 8
 _MOST_HEAD = 1 << 20
 _METADATA = "__metadata__"
 _NAME = re.compile(r"(?P<model>[a-z]+)_(?P<step>\d+)_(?P<layer>\d+\.\w+)\.safetensors")
+RUN = "({recipe}, size {model}, seed {seed}, {gpu}, {date})"
+"""A training run in words, with fields of its metadata."""
 _HOW = "`python -m kernels.train --tensors` records them"
 
 
@@ -68,23 +71,6 @@ def source_of_seed(seed: int) -> str:
     return f"Seed {seed}: layer {part.value} after step {origin['after_step']}."
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Place:
-    """Type and shape of a file's tensor, and ends of its bytes."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Head:
-    path: Path
-    metadata: dict[str, str]
-    places: dict[str, _Place]
-
-
 def has_tensors() -> bool:
     return all(len(_paths(part)) == len(Step) for part in Part)
 
@@ -93,25 +79,26 @@ def has_amax() -> bool:
     return (FOLDER / AMAX).is_file() and all(part.value in _amax()["series"] for part in Part)
 
 
-def note(part: Part, step: Step) -> tuple[str, str]:
-    """Title and exact rule of a recorded layer; it says if the recording is missing."""
-    title = f"Real: {part.value}, {step.key}"
+@dataclass(frozen=True)
+class Note:
+    """Title of a kind of numbers, and their rule in words."""
+
+    title: str
+    rule: str
+
+
+def note(title: str, rule: str, origin: Callable[[], dict[str, Any]]) -> Note:
+    """Note of recorded numbers: a rule with fields of their origin, or that the recording is missing."""
     try:
-        origin = metadata(part, step)
+        facts = origin()
     except ValueError as missing:
-        return title, str(missing)
-    rule = (
-        f"as the layer {part.value} of a small language model had them after step {origin['after_step']} of "
-        f"its training ({origin['recipe']}, size {origin['model'].upper()}, seed {origin['seed']}, "
-        f"{origin['gpu']}, {origin['date']}); rows begin at one that the seed chooses; "
-        "where the crop ends, it repeats from another row"
-    )
-    return title, rule
+        return Note(title, str(missing))
+    return Note(title, rule.format(**facts | {"model": facts["model"].upper()}))
 
 
 def metadata(part: Part, step: Step) -> dict[str, str]:
     """Origin of a layer's tensors. Raises ValueError without any."""
-    return dict(_head(part, step).metadata)
+    return dict(_head(part, step)[2].get(_METADATA, {}))
 
 
 def tensor(part: Part, step: Step, of: LayerTensor) -> NDArray[np.float32]:
@@ -149,10 +136,8 @@ def repeated(x: NDArray[T], shape: tuple[int, int], seed: int) -> NDArray[T]:
 
     Tensors that repeat along the summed dim then pair other rows: a long sum adds no product twice.
     """
-    (height, width), repetitions = (
-        x.shape,
-        tuple(-(-target // n) for target, n in zip(shape, x.shape, strict=True)),
-    )
+    height, width = x.shape
+    repetitions = tuple(-(-target // n) for target, n in zip(shape, x.shape, strict=True))
     first = np.random.default_rng(seed).integers(height, size=repetitions)
     if not seed:
         first[:1, :1] = 0
@@ -176,24 +161,26 @@ def stretch(part: Part, step: Step, of: LayerTensor, count: int, seed: int) -> N
 
 @lru_cache(maxsize=64)
 def _values(part: Part, step: Step, key: str) -> NDArray[np.float32]:
-    head = _head(part, step)
-    place = head.places.get(key)
-    if place is None:
-        raise ValueError(f"{head.path.name} has no tensor {key}; {', '.join(head.places)} are there")
-    if place.dtype != "BF16":
-        raise ValueError(f"{key} of {head.path.name} is BF16, got {place.dtype}")
-    with head.path.open("rb") as file:
-        file.seek(place.start)
-        data = file.read(place.stop - place.start)
+    path, first, places = _head(part, step)
+    if key not in places:
+        there = ", ".join(name for name in places if name != _METADATA)
+        raise ValueError(f"{path.name} has no tensor {key}; {there} are there")
+    if places[key]["dtype"] != "BF16":
+        raise ValueError(f"{key} of {path.name} is BF16, got {places[key]['dtype']}")
+    start, stop = places[key]["data_offsets"]
+    with path.open("rb") as file:
+        file.seek(first + start)
+        data = file.read(stop - start)
     # bf16 is the upper half of fp32.
-    x = (np.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4").reshape(place.shape)
+    x = (np.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4").reshape(places[key]["shape"])
     x = x.astype(np.float32, copy=False)
     x.flags.writeable = False
     return x
 
 
 @lru_cache(maxsize=16)
-def _head(part: Part, step: Step) -> _Head:
+def _head(part: Part, step: Step) -> tuple[Path, int, dict[str, Any]]:
+    """File of a layer, its first byte of data, and its head: type, shape and ends of each tensor."""
     paths = _paths(part)
     if step.value >= len(paths):
         raise ValueError(f"There are no recorded tensors of {part.value}, {step.key}: {_HOW}.")
@@ -202,19 +189,7 @@ def _head(part: Part, step: Step) -> _Head:
         length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
         if length > _MOST_HEAD:
             raise ValueError(f"the header of {path.name} has at most {_MOST_HEAD:,} bytes, got {length:,}")
-        header = json.loads(file.read(length))
-    metadata_here = header.pop(_METADATA, {})
-    first = _LENGTH_BYTES + length
-    places = {
-        key: _Place(
-            dtype=one["dtype"],
-            shape=tuple(one["shape"]),
-            start=first + one["data_offsets"][0],
-            stop=first + one["data_offsets"][1],
-        )
-        for key, one in header.items()
-    }
-    return _Head(path=path, metadata=metadata_here, places=places)
+        return path, _LENGTH_BYTES + length, json.loads(file.read(length))
 
 
 def _paths(part: Part) -> list[Path]:

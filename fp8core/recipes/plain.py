@@ -24,6 +24,7 @@ from fp8core.recipes.reading import (
     real_from,
     several,
     text_of,
+    value_that,
     whole_from,
 )
 from fp8core.recipes.recipe import Family, Recipe
@@ -110,16 +111,13 @@ def _extent(extent: Extent) -> int | str:
     return ALL if extent is WHOLE else extent
 
 
-def _read_extent(report: Report, path: str, value: object) -> Any:
-    if value == ALL:
-        return WHOLE
-    if type(value) is int and 1 <= value <= LARGEST_EXTENT:
-        return value
-    return report.say(path, f"{ALL!r} or a whole number from 1 to {LARGEST_EXTENT}", value)
-
-
+_EXTENT = value_that(
+    lambda value: value == ALL or (type(value) is int and 1 <= value <= LARGEST_EXTENT),
+    f"{ALL!r} or a whole number from 1 to {LARGEST_EXTENT}",
+    lambda value: WHOLE if value == ALL else value,
+)
 _NUMBER = real_from(SMALLEST_NUMBER, LARGEST_NUMBER)
-_TILE = fields(TileShape, "an object with mn and k", mn=_read_extent, k=_read_extent)
+_TILE = fields(TileShape, "an object with mn and k", mn=_EXTENT, k=_EXTENT)
 _OUTER = fields(
     OuterScale,
     "null or an object with the outer level's tile",
@@ -164,11 +162,7 @@ def _operand(saved_as: Reader) -> Reader:
     )
 
 
-def _no_third(report: Report, path: str, value: object) -> Any:
-    return None if value is None else report.say(path, "null in a saved copy", value)
-
-
-_OPERAND = _operand(_operand(_no_third))
+_OPERAND = _operand(_operand(value_that(lambda value: value is None, "null in a saved copy")))
 _MATMUL = fields(
     MatmulSpec,
     "an object with a, b, accumulator and out",

@@ -1,6 +1,5 @@
 """Checks of a recipe from outside: each wrong field is named, with its value and the need."""
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -60,50 +59,49 @@ def described(value: object) -> str:
     return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
 
 
-def one_of(options: Mapping[str, Any]) -> Reader:
+def value_that(
+    fits: Callable[[Any], bool], needed: str, meaning: Callable[[Any], Any] = lambda value: value
+) -> Reader:
+    """Read a value that fits as its meaning; `needed` says in words which do."""
+
     def read(report: Report, path: str, value: object) -> Any:
-        if isinstance(value, str) and value in options:
-            return options[value]
-        return report.say(path, f"one of {', '.join(options)}", value)
+        return meaning(value) if fits(value) else report.say(path, needed, value)
 
     return read
+
+
+def one_of(options: Mapping[str, Any]) -> Reader:
+    return value_that(
+        lambda value: isinstance(value, str) and value in options,
+        f"one of {', '.join(options)}",
+        options.__getitem__,
+    )
 
 
 def whole_from(low: int, high: int) -> Reader:
-    def read(report: Report, path: str, value: object) -> Any:
-        if type(value) is int and low <= value <= high:
-            return value
-        return report.say(path, f"a whole number from {low} to {high}", value)
-
-    return read
+    return value_that(
+        lambda value: type(value) is int and low <= value <= high, f"a whole number from {low} to {high}"
+    )
 
 
 def real_from(low: float, high: float, *, or_zero: bool = False) -> Reader:
     """Read a number from `low` to `high`, or 0 if allowed."""
-    needed = f"{'0 or ' if or_zero else ''}a number from {low:g} to {high:g}"
-
-    def read(report: Report, path: str, value: object) -> Any:
-        is_number = type(value) in (int, float) and not (type(value) is float and math.isnan(value))
-        if is_number and (low <= value <= high or (or_zero and value == 0)):
-            return float(value)
-        return report.say(path, needed, value)
-
-    return read
-
-
-def text_of(longest: int, pattern: str | None = None, needed: str | None = None) -> Reader:
-    """Read a line of plain text: no markup and no links. `pattern` narrows it, `needed` words that."""
-    words = needed or (
-        f"a line of at most {longest} letters, digits, spaces and , . ; : ( ) / + - = % ' without links"
+    return value_that(
+        lambda value: type(value) in (int, float) and (low <= value <= high or (or_zero and value == 0)),
+        f"{'0 or ' if or_zero else ''}a number from {low:g} to {high:g}",
+        float,
     )
 
-    def read(report: Report, path: str, value: object) -> Any:
-        fits = isinstance(value, str) and len(value) <= longest and not _UNSAFE.search(value)
-        if fits and (pattern is None or re.fullmatch(pattern, value)):
-            return value
-        return report.say(path, words, value)
 
-    return read
+def text_of(longest: int, pattern: str = ".*", needed: str | None = None) -> Reader:
+    """Read a line of plain text: no markup and no links. `pattern` narrows it, `needed` words that."""
+
+    def fits(value: Any) -> bool:
+        is_safe = isinstance(value, str) and len(value) <= longest and not _UNSAFE.search(value)
+        return is_safe and bool(re.fullmatch(pattern, value))
+
+    letters = "letters, digits, spaces and , . ; : ( ) / + - = % ' without links"
+    return value_that(fits, needed or f"a line of at most {longest} {letters}")
 
 
 def or_none(reader: Reader) -> Reader:
@@ -138,9 +136,13 @@ def fields(build: Callable[..., Any], needed: str, **readers: tuple[Reader, Any]
         if not isinstance(value, dict):
             return report.say(path, needed, value)
         before = report.faults
-        _refuse_unknown(
-            report, path, [key for key in value if key not in readers_by_name], list(readers_by_name)
-        )
+        unknown = [described(key) for key in value if key not in readers_by_name]
+        if unknown:
+            more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+            report.refuse(
+                f"{path or 'the recipe'} has the fields {', '.join(readers_by_name)}, "
+                f"got {', '.join(unknown[:_NAMED])}{more} beside them"
+            )
         values = {}
         for name, (reader, default) in readers_by_name.items():
             where = f"{path}.{name}" if path else name
@@ -159,12 +161,3 @@ def fields(build: Callable[..., Any], needed: str, **readers: tuple[Reader, Any]
             return WRONG
 
     return read
-
-
-def _refuse_unknown(report: Report, path: str, unknown: list[str], names: list[str]) -> None:
-    if unknown:
-        unknown_names = ", ".join(described(key) for key in unknown[:_NAMED])
-        more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
-        report.refuse(
-            f"{path or 'the recipe'} has the fields {', '.join(names)}, got {unknown_names}{more} beside them"
-        )

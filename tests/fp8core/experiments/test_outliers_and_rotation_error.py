@@ -29,7 +29,7 @@ def test_vectors_have_the_outliers_asked_for_and_a_rest_of_variance_one(rest) ->
     assert (np.abs(vectors.at(7.0)[vectors.is_outlier]) == 7).all()
     variance = vectors.rest[~vectors.is_outlier].var()
     assert variance == pytest.approx(0.0 if rest is Rest.ZERO else 1.0, abs=0.03)
-    with pytest.raises(ValueError, match="from 0 to 8 outliers, got 9"):
+    with pytest.raises(ValueError, match="from 0 to 8, got 9"):
         draw_outlier_vectors(rest, (1, 8), 9, seed=0)
 
 

@@ -97,7 +97,7 @@ def test_a_margin_buys_headroom_and_drift_overflows_without_it() -> None:
 def test_an_unusable_amax_keeps_the_scale(broken) -> None:
     run = run_delayed([4.0, broken, 4.0, 4.0], E4M3, history=1)
     assert run.scale[2] == run.scale[1] == 4.0 / E4M3.max
-    with pytest.raises(ValueError, match="at least 1 step, got 0"):
+    with pytest.raises(ValueError, match="at least 1, got 0"):
         run_delayed([1.0], E4M3, history=0)
 
 
