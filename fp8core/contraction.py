@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float64
 from fp8core.checks import reals, whole
 from fp8core.tiles import WHOLE, Extent, check_extent
 
@@ -85,11 +85,7 @@ class PartialSum:
 
 
 def partial_sums(
-    a_codes: NDArray[np.float64],
-    b_codes: NDArray[np.float64],
-    a_scale: NDArray[np.float64],
-    b_scale: NDArray[np.float64],
-    *extents: Extent,
+    a_codes: Float64, b_codes: Float64, a_scale: Float64, b_scale: Float64, *extents: Extent
 ) -> tuple[PartialSum, ...]:
     """Partial sums of one output element, a stretch each.
 
@@ -107,7 +103,7 @@ def partial_sums(
     return parts
 
 
-def _parts(vectors: tuple[NDArray[np.float64], ...], extents: tuple[Extent, ...]) -> tuple[PartialSum, ...]:
+def _parts(vectors: tuple[Float64, ...], extents: tuple[Extent, ...]) -> tuple[PartialSum, ...]:
     """Sums of a stretch each, with the scales of its first element."""
     a_codes, b_codes, a_scale, b_scale = vectors
     return tuple(
@@ -127,16 +123,12 @@ class ContractedNumbers:
 
     right: float
     pulled_out: float
-    right_parts: NDArray[np.float64]
-    pulled_out_parts: NDArray[np.float64]
+    right_parts: Float64
+    pulled_out_parts: Float64
 
 
 def contract(
-    a_codes: NDArray[np.float64],
-    b_codes: NDArray[np.float64],
-    a_scale: NDArray[np.float64],
-    b_scale: NDArray[np.float64],
-    *summed: Extent,
+    a_codes: Float64, b_codes: Float64, a_scale: Float64, b_scale: Float64, *summed: Extent
 ) -> ContractedNumbers:
     """Compute Σ_k of one output element from decoded codes [K] and each element's scale [K].
 
@@ -157,7 +149,7 @@ def contract(
     )
 
 
-def _vectors(*arrays: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+def _vectors(*arrays: Float64) -> tuple[Float64, ...]:
     names = ("a_codes", "b_codes", "a_scale", "b_scale")
     vectors = tuple(map(reals, names, arrays))
     shapes = [array.shape for array in vectors]

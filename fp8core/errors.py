@@ -4,8 +4,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fp8core.arrays import Floats
 from fp8core.checks import reals
 from fp8core.formats import Format
 
@@ -49,9 +50,7 @@ class ErrorParts:
         return self.saturation + self.deadzone + self.grid
 
 
-def split_error(
-    x: NDArray[np.floating], values: NDArray[np.floating], scale: ArrayLike, format_: Format
-) -> ErrorParts:
+def split_error(x: Floats, values: Floats, scale: ArrayLike, format_: Format) -> ErrorParts:
     """Split the error of `values`, which are x quantized with `scale` (broadcast to x).
 
     An element saturates if x / scale, rounded to nearest even, lies beyond the format's last value on its

@@ -10,7 +10,9 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from fp8core.arrays import Float64, Intp
 
 _KEPT = 24
 _MOST_BITS, _MOST_KEYS = 16, 1 << 17
@@ -19,7 +21,7 @@ _FP64_MANTISSA = 52
 
 class Grid(Hashable, Protocol):
     @property
-    def values(self) -> NDArray[np.float64]: ...
+    def values(self) -> Float64: ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,11 +31,11 @@ class Ladder:
     `is_symmetric`: negative values are these with the other sign. `has_minus_zero`: so is 0.
     """
 
-    steps: NDArray[np.float64]
-    gaps: NDArray[np.float64]
+    steps: Float64
+    gaps: Float64
     is_symmetric: bool
     has_minus_zero: bool
-    _place: NDArray[np.intp]
+    _place: Intp
     _first: int
     _shift: int
 
@@ -41,7 +43,7 @@ class Ladder:
     def top(self) -> float:
         return float(self.steps[-1])
 
-    def below(self, sizes: NDArray[np.float64]) -> NDArray[np.intp]:
+    def below(self, sizes: Float64) -> Intp:
         """intp, shape of sizes: last step at or below each size >= 0, not NaN."""
         keys = (sizes.view(np.int64) >> self._shift) - self._first
         return self._place[np.clip(keys, 0, self._place.size - 1)]
@@ -77,6 +79,6 @@ def ladder(grid: Grid) -> Ladder | None:
     )
 
 
-def signed(sizes: NDArray[np.float64], like: ArrayLike, has_minus_zero: bool) -> NDArray[np.float64]:
+def signed(sizes: Float64, like: ArrayLike, has_minus_zero: bool) -> Float64:
     values = np.copysign(sizes, like)
     return values if has_minus_zero else values + 0.0

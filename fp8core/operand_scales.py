@@ -3,8 +3,9 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fp8core.arrays import Float32, Float64
 from fp8core.checks import reals
 from fp8core.formats import Format
 from fp8core.recipes import Operand
@@ -24,12 +25,12 @@ class Scales:
     scale around each tile, or None.
     """
 
-    stored: NDArray[np.float32]
-    outer: NDArray[np.float32] | None = None
-    outer_inside: NDArray[np.float32] | None = None
+    stored: Float32
+    outer: Float32 | None = None
+    outer_inside: Float32 | None = None
 
     @property
-    def effective(self) -> NDArray[np.float32]:
+    def effective(self) -> Float32:
         """float32[*grid.scale_shape], fl32(stored · outer): the quantizer takes its reciprocal."""
         if self.outer_inside is None:
             return self.stored
@@ -37,21 +38,19 @@ class Scales:
             return self.stored * self.outer_inside
 
     @property
-    def exact(self) -> NDArray[np.float64]:
+    def exact(self) -> Float64:
         """float64[*grid.scale_shape], stored · outer, exact: the factor of a code."""
         exact = self.stored.astype(np.float64)
         return exact if self.outer_inside is None else exact * self.outer_inside
 
 
-def scaled(x: NDArray[np.float32], grid: TileGrid, scale: NDArray[np.float32]) -> NDArray[np.float32]:
+def scaled(x: Float32, grid: TileGrid, scale: Float32) -> Float32:
     """float32[rows, columns]: x times its tile's min(fl32(1 / scale), FLT_MAX), before rounding."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return x * grid.expand(np.minimum(np.float32(1) / scale, _TOP))
 
 
-def fitted(
-    x: NDArray[np.float32], operand: Operand, grid: TileGrid, history: ArrayLike | None = None
-) -> Scales:
+def fitted(x: Float32, operand: Operand, grid: TileGrid, history: ArrayLike | None = None) -> Scales:
     """Scales of x, after saved copies and rotations.
 
     Raises ValueError for tiles that cross an outer tile's edge, and for a history that does not fit.
@@ -80,7 +79,7 @@ def fitted(
     return _best(candidates, x, operand, grid)
 
 
-def inside(around: TileGrid, grid: TileGrid, outer: NDArray[np.float32]) -> NDArray[np.float32]:
+def inside(around: TileGrid, grid: TileGrid, outer: Float32) -> Float32:
     """float32[*grid.scale_shape]: number of the outer tile around each tile.
 
     Raises ValueError if a tile crosses an outer tile's edge.
@@ -92,7 +91,7 @@ def inside(around: TileGrid, grid: TileGrid, outer: NDArray[np.float32]) -> NDAr
     return outer[: grid.scale_shape[0], : grid.scale_shape[1]]
 
 
-def _late_amax(history: ArrayLike, steps: int, own: NDArray[np.float32]) -> np.float32:
+def _late_amax(history: ArrayLike, steps: int, own: Float32) -> np.float32:
     """Largest amax of the last steps, or the tensor's own if all are 0."""
     earlier = reals("a history of amax", history, ndim=1).astype(np.float32)[-steps:]
     if not np.isfinite(earlier).all() or (earlier < 0).any():
@@ -101,7 +100,7 @@ def _late_amax(history: ArrayLike, steps: int, own: NDArray[np.float32]) -> np.f
     return largest if largest > 0 else own.max(initial=np.float32(0))
 
 
-def _times(amax: NDArray[np.float32], factor: float) -> NDArray[np.float32]:
+def _times(amax: Float32, factor: float) -> Float32:
     """float32: amax times a factor, at most FLT_MAX if amax is finite."""
     if factor == 1:
         return amax
@@ -110,7 +109,7 @@ def _times(amax: NDArray[np.float32], factor: float) -> NDArray[np.float32]:
     return np.where(np.isfinite(amax), np.minimum(product, _TOP), amax)
 
 
-def _best(candidates: list[Scales], x: NDArray[np.float32], operand: Operand, grid: TileGrid) -> Scales:
+def _best(candidates: list[Scales], x: Float32, operand: Operand, grid: TileGrid) -> Scales:
     errors = np.stack([tile_errors(x, operand, grid, one.effective) for one in candidates])
     with np.errstate(invalid="ignore"):
         best = np.argmin(np.where(np.isnan(errors), np.inf, errors), axis=0)[None]
@@ -118,9 +117,7 @@ def _best(candidates: list[Scales], x: NDArray[np.float32], operand: Operand, gr
     return replace(candidates[0], stored=stored)
 
 
-def tile_errors(
-    x: NDArray[np.float32], operand: Operand, grid: TileGrid, effective: NDArray[np.float32]
-) -> NDArray[np.float32]:
+def tile_errors(x: Float32, operand: Operand, grid: TileGrid, effective: Float32) -> Float32:
     """float32[*grid.scale_shape]: each tile's squared error under a scale, in fp32, in a fixed order.
 
     e = fl32(fl32(value · scale) - x), squared in fp32. A tile is [mn, k], padded with zeros to powers of two.
@@ -144,7 +141,7 @@ def tile_errors(
         return _halved(_halved(tiles.transpose(order)))
 
 
-def _halved(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
+def _halved(numbers: Float32) -> Float32:
     size = 1 << (numbers.shape[-1] - 1).bit_length()
     numbers = np.pad(numbers, [(0, 0)] * (numbers.ndim - 1) + [(0, size - numbers.shape[-1])])
     while size > 1:
@@ -153,7 +150,7 @@ def _halved(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
     return numbers[..., 0]
 
 
-def nearest(q: NDArray[np.float32], element: Format, rounding: Rounding) -> NDArray[np.float64]:
+def nearest(q: Float32, element: Format, rounding: Rounding) -> Float64:
     """float64, shape of q: rounded values; random rounding counts as nearest even."""
     if rounding in (Rounding.NEAREST_EVEN, Rounding.STOCHASTIC):
         return element.rounded(q)

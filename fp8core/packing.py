@@ -8,8 +8,9 @@ bit 6 i, lowest byte first, as in CUTLASS and TMA's 16U6 boxes.
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fp8core.arrays import UInt8
 from fp8core.checks import codes_of, whole
 
 PACKED_BITS = (4, 6, 8)
@@ -21,7 +22,7 @@ def packed_bytes(n: int, bits: int) -> int:
     return -(-whole("a number of codes", n, 0) * _packable(bits) // _BYTE)
 
 
-def pack(codes: ArrayLike, bits: int) -> NDArray[np.uint8]:
+def pack(codes: ArrayLike, bits: int) -> UInt8:
     """uint8[..., n] → uint8[..., packed_bytes(n, bits)], row by row, padded with zero bits.
 
     Raises ValueError for other bits than 4, 6 or 8, codes that do not fit, and a single number.
@@ -32,7 +33,7 @@ def pack(codes: ArrayLike, bits: int) -> NDArray[np.uint8]:
     return np.packbits(each.reshape(*codes.shape[:-1], n * bits), axis=-1, bitorder="little")
 
 
-def unpack(packed: ArrayLike, bits: int, n: int) -> NDArray[np.uint8]:
+def unpack(packed: ArrayLike, bits: int, n: int) -> UInt8:
     """uint8[..., bytes] → uint8[..., n], the inverse of `pack`.
 
     Raises ValueError for other bits than 4, 6 or 8, and for rows of another length.
@@ -54,7 +55,7 @@ def _packable(bits: Any) -> int:
     return int(bits)
 
 
-def _last_axis(what: str, array: NDArray[np.uint8]) -> int:
+def _last_axis(what: str, array: UInt8) -> int:
     if array.ndim == 0:
         raise ValueError(f"{what} are rows along the last axis, got a single number")
     return int(array.shape[-1])

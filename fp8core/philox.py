@@ -8,6 +8,7 @@ counter and key alone, so a kernel and the reference draw an element's bits alik
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fp8core.arrays import UInt8
 from fp8core.checks import codes_of, whole
 
 ROUNDS = 10
@@ -53,7 +54,7 @@ def philox(seed: int, counters: ArrayLike) -> NDArray[np.uint32]:
     return philox4x32(words, (seed & _LOW_WORD, seed >> _WORD_BITS))
 
 
-def random_bits(shape: tuple[int, int], seed: int) -> NDArray[np.uint8]:
+def random_bits(shape: tuple[int, int], seed: int) -> UInt8:
     """uint8[mn, k]: eight random bits for each element of an operand.
 
     One counter serves 16 elements along K: element (m, i) takes byte i % 4, from the lowest, of word

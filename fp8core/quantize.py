@@ -18,8 +18,9 @@ Stochastic rounding takes 8 random bits R for each element and rounds up where f
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fp8core.arrays import Float32, Float64, UInt8
 from fp8core.checks import instance, reals
 from fp8core.formats import FORMATS, Format
 from fp8core.operand_scales import Scales, fitted, inside, nearest, scaled
@@ -42,9 +43,9 @@ class QuantizedTensor:
     """
 
     operand: Operand
-    codes: NDArray[np.uint8]
-    scale: NDArray[np.float32]
-    outer_scale: NDArray[np.float32] | None = None
+    codes: UInt8
+    scale: Float32
+    outer_scale: Float32 | None = None
 
     @property
     def spec(self) -> OperandSpec:
@@ -65,14 +66,14 @@ class QuantizedTensor:
             outer_inside=inside(around, self.grid, self.outer_scale),
         )
 
-    def scale_codes(self) -> NDArray[np.uint8]:
+    def scale_codes(self) -> UInt8:
         """uint8[*grid.scale_shape]: scales as bytes. Raises ValueError for wider ones."""
         stored = self.spec.scale_rule.format
         if stored.bits > 8:
             raise ValueError(f"a scale in one byte has a format of 8 bits, got {stored.name}")
         return stored.encode(self.scale).astype(np.uint8)
 
-    def values(self) -> NDArray[np.float32]:
+    def values(self) -> Float32:
         """float32[rows, columns]: the codes' numbers, rounded once.
 
         A code can round up to 2**128, infinite in fp32; `exact_values` has that number.
@@ -80,7 +81,7 @@ class QuantizedTensor:
         with np.errstate(over="ignore"):
             return self.exact_values().astype(np.float32)
 
-    def exact_values(self) -> NDArray[np.float64]:
+    def exact_values(self) -> Float64:
         """float64[rows, columns]: code · scale · outer scale, exact (at most 32 significand bits)."""
         return self.spec.format.decode(self.codes) * self.grid.expand(self.scales.exact)
 
@@ -90,7 +91,7 @@ def quantize(
     grid: TileGrid | Operand,
     spec: OperandSpec | None = None,
     *,
-    random: NDArray[np.uint8] | None = None,
+    random: UInt8 | None = None,
     history: ArrayLike | None = None,
 ) -> QuantizedTensor:
     """Quantize x: float32[rows, columns] over `grid` as `spec` says, or as an operand, which has both.
@@ -111,7 +112,7 @@ def quantize(
     )
 
 
-def prepared(x: ArrayLike, operand: Operand) -> NDArray[np.float32]:
+def prepared(x: ArrayLike, operand: Operand) -> Float32:
     """float32[rows, columns]: numbers to round, after a saved copy and a rotation."""
     x, operand, _ = _checked(x, operand, None)
     if operand.saved is not None:
@@ -121,7 +122,7 @@ def prepared(x: ArrayLike, operand: Operand) -> NDArray[np.float32]:
     return x
 
 
-def _rotated(x: NDArray[np.float32], rotation: Rotation, k_is_rows: bool) -> NDArray[np.float32]:
+def _rotated(x: Float32, rotation: Rotation, k_is_rows: bool) -> Float32:
     """float32[rows, columns]: each run of K times the Hadamard matrix, in fp32, then rounded to bf16.
 
     Signs come first, then butterflies from neighbors outward, then 1/sqrt(size), each rounded to fp32. A
@@ -137,13 +138,8 @@ def _rotated(x: NDArray[np.float32], rotation: Rotation, k_is_rows: bool) -> NDA
 
 
 def quantize_part(
-    x: ArrayLike,
-    operand: Operand,
-    scale: NDArray[np.float32],
-    rows: slice,
-    columns: slice,
-    random: NDArray[np.uint8] | None = None,
-) -> NDArray[np.uint8]:
+    x: ArrayLike, operand: Operand, scale: Float32, rows: slice, columns: slice, random: UInt8 | None = None
+) -> UInt8:
     """Codes that `quantize` gives in these rows and columns.
 
     `x`: as from `prepared`. `scale`: its effective `scales`. `random`: its random bits.
@@ -156,13 +152,7 @@ def quantize_part(
     return _codes(x[rows, columns], part, of_elements, operand.spec, bits)
 
 
-def _codes(
-    x: NDArray[np.float32],
-    grid: TileGrid,
-    scale: NDArray[np.float32],
-    spec: OperandSpec,
-    random: NDArray[np.uint8] | None,
-) -> NDArray[np.uint8]:
+def _codes(x: Float32, grid: TileGrid, scale: Float32, spec: OperandSpec, random: UInt8 | None) -> UInt8:
     quotients, noise = scaled(x, grid, scale), _noise(x.shape, spec, random)
     is_nan = np.isnan(quotients) | grid.expand(np.isnan(scale).astype(np.float32)).astype(bool)
     if not is_nan.any():
@@ -172,9 +162,7 @@ def _codes(
     return codes
 
 
-def _noise(
-    shape: tuple[int, int], spec: OperandSpec, random: NDArray[np.uint8] | None
-) -> NDArray[np.float64] | None:
+def _noise(shape: tuple[int, int], spec: OperandSpec, random: UInt8 | None) -> Float64 | None:
     """float64[rows, columns] in [0, 1): R / 256.
 
     R is whole: a fraction plus R / 256 reaches 1 where floor(fraction · 256) + R reaches 256.
@@ -193,7 +181,7 @@ def _noise(
 
 def quantized_values(
     x: ArrayLike, grid: TileGrid | Operand, spec: OperandSpec | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+) -> tuple[Float64, Float32]:
     """float64[rows, columns], the values of `quantize`, and the effective scales.
 
     It makes no codes, which takes a fraction of the time. Raises ValueError for stochastic rounding, and as
@@ -210,9 +198,7 @@ def quantized_values(
     return values, scales_here.effective
 
 
-def values_under(
-    scale: NDArray[np.float32], x: NDArray[np.float32], grid: TileGrid, element: Format
-) -> NDArray[np.float64]:
+def values_under(scale: Float32, x: Float32, grid: TileGrid, element: Format) -> Float64:
     """float64[rows, columns]: x over its tile's scale, rounded to nearest even, times that scale."""
     values = nearest(scaled(x, grid, scale), element, Rounding.NEAREST_EVEN)
     values *= grid.expand(scale)
@@ -221,7 +207,7 @@ def values_under(
 
 def _checked(
     x: ArrayLike, grid: TileGrid | Operand, spec: OperandSpec | None
-) -> tuple[NDArray[np.float32], Operand, TileGrid]:
+) -> tuple[Float32, Operand, TileGrid]:
     x = reals("x", x, ndim=2)
     operand = operand_of(grid, spec)
     if x.dtype not in (np.float32, np.float16) and x.dtype.name != "bfloat16":

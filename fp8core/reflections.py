@@ -8,7 +8,8 @@ operations; a QR decomposition would take size³.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fp8core.arrays import Float64
 
 _TOGETHER = 64
 """Reflections in one step: matrix products are faster than vectors one by one."""
@@ -22,10 +23,10 @@ class Step:
     """
 
     start: int
-    axes: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    axes: Float64
+    weights: Float64
 
-    def reflect(self, y: NDArray[np.float64], *, back: bool) -> None:
+    def reflect(self, y: Float64, *, back: bool) -> None:
         """Change y[vectors, size] in place; `back` undoes it."""
         part = y[:, self.start :]
         part -= ((part @ self.axes) @ (self.weights.T if back else self.weights)) @ self.axes.T
@@ -36,15 +37,15 @@ class Reflections:
     """Rotation or reflection of vectors [n, size]: all steps, then `signs` float64[size]."""
 
     steps: tuple[Step, ...]
-    signs: NDArray[np.float64]
+    signs: Float64
 
-    def apply(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def apply(self, x: Float64) -> Float64:
         y = x.copy()
         for step in self.steps:
             step.reflect(y, back=False)
         return y * self.signs
 
-    def undo(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def undo(self, y: Float64) -> Float64:
         """float64[n, size]: y Rᵀ."""
         x = y * self.signs
         for step in reversed(self.steps):
@@ -59,7 +60,7 @@ def draw_reflections(size: int, seed: int) -> Reflections:
     return Reflections(steps=steps, signs=np.concatenate(signs))
 
 
-def _step(size: int, start: int, rng: np.random.Generator) -> tuple[Step, NDArray[np.float64]]:
+def _step(size: int, start: int, rng: np.random.Generator) -> tuple[Step, Float64]:
     number = min(_TOGETHER, size - start)
     axes = np.tril(rng.standard_normal((size - start, number)))
     at = np.arange(number)

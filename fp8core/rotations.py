@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fp8core.arrays import Float64, Floats, Int64
 from fp8core.checks import instance, reals, whole
 from fp8core.reflections import Reflections, draw_reflections
 
@@ -21,7 +22,7 @@ NVFP4_SIGNS = (1, 1, 1, -1, 1, -1, -1, -1, -1, -1, -1, 1, -1, 1, -1, -1)
 pytorch/custom_recipes/reference_nvfp4.py, get_wgrad_sign_vector)."""
 
 
-def hadamard(x: ArrayLike, size: int, signs: ArrayLike | None = None) -> NDArray[np.floating]:
+def hadamard(x: ArrayLike, size: int, signs: ArrayLike | None = None) -> Floats:
     """Multiply runs of `size` along the last axis by the orthonormal Sylvester Hadamard matrix.
 
     `signs` [size] of ±1 multiply first (random Hadamard transform). float32 stays float32; integers become
@@ -60,7 +61,7 @@ def _check_last_axis(x: NDArray[Any], size: int) -> None:
         raise ValueError(f"the last axis must be a multiple of {size}, got shape {x.shape}")
 
 
-def random_signs(size: int, seed: int) -> NDArray[np.int64]:
+def random_signs(size: int, seed: int) -> Int64:
     whole("the number of signs", size, 0), whole("a seed", seed, 0)
     return np.random.default_rng(seed).choice((-1, 1), size)
 
@@ -94,7 +95,7 @@ class Rotation:
             raise ValueError(f"NVFP4's signs are for size {len(NVFP4_SIGNS)}, got {self.size}")
 
     @cached_property
-    def signs(self) -> NDArray[np.int64]:
+    def signs(self) -> Int64:
         match self.kind:
             case RotationKind.NVFP4_HADAMARD:
                 return np.array(NVFP4_SIGNS)
@@ -107,14 +108,14 @@ class Rotation:
     def _reflections(self) -> Reflections:
         return draw_reflections(self.size, self.seed)
 
-    def apply(self, x: ArrayLike) -> NDArray[np.float64]:
+    def apply(self, x: ArrayLike) -> Float64:
         """float64, shape of x: x R. Raises ValueError if `size` does not divide the last axis."""
         x = self._checked(x)
         if self.kind is RotationKind.ORTHOGONAL:
             return self._reflections.apply(x.reshape(-1, self.size)).reshape(x.shape)
         return hadamard(x, self.size, self.signs)
 
-    def undo(self, y: ArrayLike) -> NDArray[np.float64]:
+    def undo(self, y: ArrayLike) -> Float64:
         y = self._checked(y)
         if self.kind is RotationKind.ORTHOGONAL:
             return self._reflections.undo(y.reshape(-1, self.size)).reshape(y.shape)
@@ -122,7 +123,7 @@ class Rotation:
         plain = hadamard(y, self.size)
         return (plain.reshape(-1, self.size) * self.signs).reshape(y.shape)
 
-    def _checked(self, x: ArrayLike) -> NDArray[np.float64]:
+    def _checked(self, x: ArrayLike) -> Float64:
         x = reals("x", x).astype(np.float64, copy=False)
         _check_last_axis(x, self.size)
         return x

@@ -3,8 +3,8 @@
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float64
 from fp8core.checks import instance, reals
 
 
@@ -29,9 +29,7 @@ class Overflow(Enum):
     NAN = "NaN"
 
 
-def round_steps(
-    steps: NDArray[np.float64], rounding: Rounding, noise: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def round_steps(steps: Float64, rounding: Rounding, noise: Float64 | None = None) -> Float64:
     """Round `steps` >= 0, in units of the last place, to whole numbers.
 
     `noise` in [0, 1), shape of `steps`, decides stochastic rounding: up where fraction + noise >= 1. Raises
@@ -55,7 +53,7 @@ def round_steps(
             return floor + (steps - floor + noise >= 1.0)
 
 
-def _checked_noise(noise: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
+def _checked_noise(noise: Float64, shape: tuple[int, ...]) -> Float64:
     noise = reals("noise", noise)
     if noise.shape != shape:
         raise ValueError(f"noise has the shape of x, {shape}, got {noise.shape}")

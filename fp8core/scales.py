@@ -34,8 +34,9 @@ from enum import Enum
 from typing import assert_never
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fp8core.arrays import Float32
 from fp8core.checks import instance, real, reals, whole
 from fp8core.formats import FORMATS, FloatFormat, Format
 from fp8core.formats.binades import mantissa_bits
@@ -177,9 +178,7 @@ class ScaleRule:
         """Scale of too large an amax."""
         return self.format.max
 
-    def scale(
-        self, amax: ArrayLike, element: Format, outer_amax: ArrayLike | None = None
-    ) -> NDArray[np.float32]:
+    def scale(self, amax: ArrayLike, element: Format, outer_amax: ArrayLike | None = None) -> Float32:
         """float32, shape of amax: stored scales for codes of format `element`.
 
         amax is >= 0, inf or NaN; inf, NaN and an amax beyond fp32 give NaN. `outer_amax`, for two fitted
@@ -205,7 +204,7 @@ class ScaleRule:
             scale = self._power_of_two(sound, element)
         return np.where(is_no_number, np.float32(np.nan), scale)
 
-    def outer_scale(self, outer_amax: ArrayLike, element: Format) -> NDArray[np.float32]:
+    def outer_scale(self, outer_amax: ArrayLike, element: Format) -> Float32:
         """float32, shape of outer_amax: outer scales; NaN for a broken tile.
 
         Raises ValueError for a rule of one level, and as `scale`.
@@ -226,13 +225,13 @@ class ScaleRule:
         reach = _largest(element) * float(self.outer.inner_max or self.format.max)
         return np.float32(min(reach, _FP32.max))
 
-    def _divided(self, amax: NDArray[np.float32], largest: float) -> NDArray[np.float32]:
+    def _divided(self, amax: Float32, largest: float) -> Float32:
         with np.errstate(over="ignore"):
             scale = amax / np.float32(largest)
         scale = np.clip(scale, np.float32(self.min_scale), np.float32(self.max_scale))
         return self._stored(scale)
 
-    def _power_of_two(self, amax: NDArray[np.float32], element: Format) -> NDArray[np.float32]:
+    def _power_of_two(self, amax: Float32, element: Format) -> Float32:
         # amax = significand · 2**exponent, significand in [1/2, 1); float64 has no subnormals here.
         significand, exponent = np.frexp(amax.astype(np.float64))
         max_significand, max_exponent = np.frexp(element.max)
@@ -249,21 +248,19 @@ class ScaleRule:
         exponent = np.where(amax == 0, self.format.e_min, exponent)
         return np.ldexp(np.float32(1), np.clip(exponent, self.format.e_min, self.format.e_max))
 
-    def _enc(self, outer_amax: NDArray[np.float32], element: Format) -> NDArray[np.float32]:
+    def _enc(self, outer_amax: Float32, element: Format) -> Float32:
         """float32: factor from the outer amax to the largest code times the largest inner scale."""
         with np.errstate(over="ignore", divide="ignore"):
             enc = np.minimum(self.outer_reach(element) / outer_amax, np.float32(_FP32.max))
         return np.where((outer_amax == 0) | (enc == 0), np.float32(1), enc)
 
-    def _inner(
-        self, amax: NDArray[np.float32], outer_amax: NDArray[np.float32], element: Format
-    ) -> NDArray[np.float32]:
+    def _inner(self, amax: Float32, outer_amax: Float32, element: Format) -> Float32:
         share = self._enc(outer_amax, element) * (np.float32(1) / np.float32(element.max))
         with np.errstate(over="ignore"):
             inner = np.minimum(amax * share, np.float32(self.format.max))
         return self._stored(inner)
 
-    def _stored(self, scale: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _stored(self, scale: Float32) -> Float32:
         if self.format == _FP32:
             return scale
         return self.format.decode(self.format.encode(scale)).astype(np.float32)
@@ -276,7 +273,7 @@ def _largest(element: Format) -> float:
     return largest
 
 
-def _amax(amax: ArrayLike) -> NDArray[np.float32]:
+def _amax(amax: ArrayLike) -> Float32:
     with np.errstate(over="ignore"):
         amax = reals("amax", amax).astype(np.float32)
     if (amax < 0).any():

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fp8core.arrays import Float64, Int64, Integers
 from fp8core.checks import instance, reals, whole
 from fp8core.formats import Format
 from fp8core.ladder import ladder, signed
@@ -31,12 +32,12 @@ class Debias(Enum):
 class Neighbors:
     """Values around each x: `low` toward zero, `high` away, and x's share of the gap."""
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    fraction: NDArray[np.float64]
+    low: Float64
+    high: Float64
+    fraction: Float64
 
     @property
-    def gap(self) -> NDArray[np.float64]:
+    def gap(self) -> Float64:
         """high - low, with the sign of `high` also for zero: -0 plus a gap of -0 stays -0."""
         return np.copysign(self.high - self.low, self.high)
 
@@ -61,7 +62,7 @@ def neighbors(format_: Format, x: ArrayLike) -> Neighbors:
     return Neighbors(low=low, high=high, fraction=fraction)
 
 
-def _encoded_neighbors(format_: Format, x: NDArray[np.float64]) -> Neighbors:
+def _encoded_neighbors(format_: Format, x: Float64) -> Neighbors:
     low = format_.decode(format_.encode(x, Rounding.TOWARD_ZERO))
     # The middle of the gap rounds away whatever the size of x; noise next to 1 would miss a tiny x.
     middle = np.copysign(np.abs(low) + gap_beside(format_, low) / 2, x)
@@ -74,13 +75,13 @@ def _encoded_neighbors(format_: Format, x: NDArray[np.float64]) -> Neighbors:
     return Neighbors(low=low, high=high, fraction=fraction)
 
 
-def gap_beside(format_: Format, value: ArrayLike) -> NDArray[np.float64]:
+def gap_beside(format_: Format, value: ArrayLike) -> Float64:
     """float64, shape of value: step from a value of the format to the next one away from zero."""
     step = format_.ulp(value)
     return np.where(np.abs(np.asarray(value)) >= format_.max, format_.gap_beyond, step)
 
 
-def chances(fraction: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) -> NDArray[np.int64]:
+def chances(fraction: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) -> Int64:
     """Number of the 2**bits values of R that round up, for fractions in [0, 1) of a step.
 
     Raises ValueError for bits outside 1 to 24, or a fraction outside [0, 1).
@@ -88,7 +89,7 @@ def chances(fraction: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) ->
     return _whole_chances(fraction, bits, debias).astype(np.int64)
 
 
-def _whole_chances(fraction: ArrayLike, bits: int, debias: Debias) -> NDArray[np.float64]:
+def _whole_chances(fraction: ArrayLike, bits: int, debias: Debias) -> Float64:
     whole("the number of random bits", bits, 1, MAX_RANDOM_BITS)
     fraction = reals("a fraction", fraction).astype(np.float64, copy=False)
     if fraction.size and not (fraction.min() >= 0 and fraction.max() < 1):
@@ -103,7 +104,7 @@ def _whole_chances(fraction: ArrayLike, bits: int, debias: Debias) -> NDArray[np
             return np.rint(chance)
 
 
-def nearest_of(format_: Format, x: NDArray[np.float64], around: Neighbors) -> NDArray[np.float64]:
+def nearest_of(format_: Format, x: Float64, around: Neighbors) -> Float64:
     """Round each x to nearest even by its neighbors; the largest value beyond it."""
     nearest = around.low + (around.fraction > 0.5) * around.gap
     ties = around.fraction == 0.5
@@ -112,9 +113,7 @@ def nearest_of(format_: Format, x: NDArray[np.float64], around: Neighbors) -> ND
     return nearest
 
 
-def draw(
-    around: Neighbors, random: NDArray[np.integer], bits: int, debias: Debias = Debias.TRUNCATE
-) -> NDArray[np.float64]:
+def draw(around: Neighbors, random: Integers, bits: int, debias: Debias = Debias.TRUNCATE) -> Float64:
     """Choose one neighbor of each x by `random`, R in 0..2**bits."""
     chance = _whole_chances(around.fraction, bits, debias)
     random = reals("random", random)
@@ -125,12 +124,8 @@ def draw(
 
 
 def round_stochastic(
-    format_: Format,
-    x: ArrayLike,
-    random: NDArray[np.integer],
-    bits: int,
-    debias: Debias = Debias.TRUNCATE,
-) -> NDArray[np.float64]:
+    format_: Format, x: ArrayLike, random: Integers, bits: int, debias: Debias = Debias.TRUNCATE
+) -> Float64:
     """Round x to values of the format by `random`, R in 0..2**bits.
 
     A negative number that becomes zero, and -0, become -0 if the format has it, as in `encode`.
@@ -142,8 +137,8 @@ def round_stochastic(
 class Moments:
     """Exact mean and variance of the rounded value over all 2**bits equally likely R."""
 
-    mean: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    mean: Float64
+    variance: Float64
 
 
 def moments(format_: Format, x: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) -> Moments:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float32, Floats, Int64
 from fp8core.checks import instance, reals, whole
 from fp8core.linear import Matmul, Side
 
@@ -112,7 +112,7 @@ class TileGrid:
             columns=range(column * wide, min((column + 1) * wide, columns)),
         )
 
-    def ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def ends(self) -> tuple[Int64, Int64]:
         """int64[2, tiles], start and stop: rows and columns of all tiles, in the order of `tiles`."""
         places = zip(np.indices(self.scale_shape), self.extents, self.shape, strict=True)
         rows, columns = (
@@ -126,7 +126,7 @@ class TileGrid:
             for column in range(self.scale_shape[1]):
                 yield self.tile_at(row, column)
 
-    def expand(self, scale: NDArray[np.floating]) -> NDArray[np.floating]:
+    def expand(self, scale: Floats) -> Floats:
         """scale[*scale_shape] → [rows, columns]: each element's scale."""
         scale = reals("scale", scale)
         if scale.shape != self.scale_shape:
@@ -134,7 +134,7 @@ class TileGrid:
         tall = np.repeat(scale, self.extents[0], axis=0)[: self.shape[0]]
         return np.repeat(tall, self.extents[1], axis=1)[:, : self.shape[1]]
 
-    def amax(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+    def amax(self, x: Float32) -> Float32:
         """float32[*scale_shape]: largest |x| of each tile; a NaN makes it NaN."""
         x = reals("x", x)
         if x.shape != self.shape:

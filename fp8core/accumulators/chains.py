@@ -9,11 +9,11 @@ from functools import reduce
 from typing import assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fp8core.accumulators import steps
 from fp8core.accumulators.model import Accumulator, Step
-from fp8core.accumulators.terms import ABSENT, Array, Terms
+from fp8core.accumulators.terms import ABSENT, Terms
+from fp8core.arrays import Bools, Float32, Float64, Int64
 from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE
 
@@ -37,7 +37,7 @@ class Operands:
     b: Terms
     scales: tuple[Terms, Terms] | None = None
 
-    def at(self, places: NDArray[np.int64]) -> "Operands":
+    def at(self, places: Int64) -> "Operands":
         """Operands at places [T, p, C] of K: a [T, p, C, M], b and scales likewise."""
         scales = self.scales
         if scales is not None:
@@ -56,8 +56,8 @@ class Operands:
 
 
 def running_sums(
-    operands: Operands, unit: Accumulator, start: NDArray[np.float32], lengths: Sequence[int]
-) -> list[NDArray[np.float32]]:
+    operands: Operands, unit: Accumulator, start: Float32, lengths: Sequence[int]
+) -> list[Float32]:
     """float32[M, N] for each of `lengths`: the unit's sum of the first k products, added to `start`.
 
     Lengths are multiples of the unit's step, in rising order.
@@ -74,8 +74,8 @@ def running_sums(
 
 
 def _promoted_sums(
-    operands: Operands, unit: Accumulator, total: NDArray[np.float32], every: int, lengths: Sequence[int]
-) -> list[NDArray[np.float32]]:
+    operands: Operands, unit: Accumulator, total: Float32, every: int, lengths: Sequence[int]
+) -> list[Float32]:
     results, zero, start_k = [], np.zeros((1, *total.shape)), 0
     for k in lengths:
         promoted = k - k % every
@@ -86,9 +86,7 @@ def _promoted_sums(
     return results
 
 
-def _with_chains(
-    operands: Operands, unit: Accumulator, total: NDArray[np.float32], begins: range
-) -> NDArray[np.float32]:
+def _with_chains(operands: Operands, unit: Accumulator, total: Float32, begins: range) -> Float32:
     """Add to `total`, in fp32, chains that begin at `begins` and end at the next one."""
     at_once = max(1, AT_ONCE // max(1, total.size))
     for first in range(0, len(begins), at_once):
@@ -98,14 +96,12 @@ def _with_chains(
     return total
 
 
-def added_in_fp32(total: NDArray[np.float32], ends: Array) -> NDArray[np.float32]:
+def added_in_fp32(total: Float32, ends: Float64) -> Float32:
     with np.errstate(invalid="ignore", over="ignore"):
         return reduce(np.add, ends.astype(np.float32), total)
 
 
-def advanced(
-    operands: Operands, unit: Accumulator, c: Array, begins: NDArray[np.int64], products: range
-) -> Array:
+def advanced(operands: Operands, unit: Accumulator, c: Float64, begins: Int64, products: range) -> Float64:
     """Advance chains' running sums c [C, M, N] by these products, counted from each chain's begin."""
     if not products or not c.size:
         return c
@@ -124,7 +120,7 @@ def advanced(
     return np.concatenate(results)
 
 
-def _advanced(some: Operands, unit: Accumulator, c: Array) -> Array:
+def _advanced(some: Operands, unit: Accumulator, c: Float64) -> Float64:
     """Running sums c after some steps: all at once if every number stays finite, else step by step."""
     limit = _PRODUCT_LIMITS.get(unit.step, np.inf)
     if unit.step in _IEEE:
@@ -140,7 +136,7 @@ def _advanced(some: Operands, unit: Accumulator, c: Array) -> Array:
     return c
 
 
-def _steps(some: Operands, unit: Accumulator, c: Array) -> Array:
+def _steps(some: Operands, unit: Accumulator, c: Float64) -> Float64:
     a, b = some.a, some.b
     match unit.step:
         case Step.TRUNCATED:
@@ -161,23 +157,23 @@ def _steps(some: Operands, unit: Accumulator, c: Array) -> Array:
             assert_never(unit.step)
 
 
-def _all_below(limit: float, some: Operands, c: Array) -> bool:
+def _all_below(limit: float, some: Operands, c: Float64) -> bool:
     sizes = [np.abs(x).max(initial=0.0) for x in (some.a.value, some.b.value, c)]
     return all(np.isfinite(sizes)) and (limit == np.inf or sizes[0] * sizes[1] < limit)
 
 
-def _split_special(some: Operands, c: Array, limit: float) -> tuple[Operands, Array, Array]:
+def _split_special(some: Operands, c: Float64, limit: float) -> tuple[Operands, Float64, Float64]:
     """Replace one step's non-finite numbers by zeros, with each output's special value.
 
     That value, float64[C, M, N], is the NaN or infinity of an output's terms, else 0. Infinity times zero,
     and infinities of both signs, give NaN. A product at the limit is infinite.
     """
 
-    def meet(x: NDArray[np.bool_], y: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def meet(x: Bools, y: Bools) -> Bools:
         rows, columns = np.moveaxis(x[0], 0, -1), np.moveaxis(y[0], 0, -1)
         return rows.astype(np.float32) @ columns.astype(np.float32).swapaxes(-1, -2) > 0
 
-    def infinite(x: Array, y: Array) -> NDArray[np.bool_]:
+    def infinite(x: Float64, y: Float64) -> Bools:
         positive = meet(x == np.inf, y > 0) | meet(x > 0, y == np.inf)
         return positive | meet(x == -np.inf, y < 0) | meet(x < 0, y == -np.inf)
 

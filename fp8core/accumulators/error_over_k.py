@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fp8core.accumulators.chains import added_in_fp32, advanced
 from fp8core.accumulators.model import Accumulator, Step
 from fp8core.accumulators.multiply import GroupScales, canonical, laid_out, matmul, prefix_results
+from fp8core.arrays import Float32, Float64, Floats, Integers
 from fp8core.checks import whole
 from fp8core.formats import FORMATS, FloatFormat
 
@@ -29,7 +29,7 @@ class SumError:
     bias: float
 
 
-def sum_error(results: NDArray[np.floating], exact: NDArray[np.float64], k: int) -> SumError:
+def sum_error(results: Floats, exact: Float64, k: int) -> SumError:
     """Error of `results`, each a sum of k products. Raises ValueError if every exact sum is zero."""
     size = float(np.abs(exact).mean())
     if size == 0:
@@ -40,12 +40,8 @@ def sum_error(results: NDArray[np.floating], exact: NDArray[np.float64], k: int)
 
 
 def prefix_sums(
-    a: NDArray[np.integer],
-    b: NDArray[np.integer],
-    format_: FloatFormat,
-    accumulator: Accumulator,
-    lengths: Sequence[int],
-) -> tuple[NDArray[np.float32], ...]:
+    a: Integers, b: Integers, format_: FloatFormat, accumulator: Accumulator, lengths: Sequence[int]
+) -> tuple[Float32, ...]:
     """float32[M, N] for each of `lengths`, in rising order: the unit's sum of the first k products.
 
     Codes a [M, K] and b [N, K]; a block-scaled unit gets scales of 1. Lengths share one pass over K, except
@@ -73,12 +69,8 @@ def prefix_sums(
 
 
 def sums_by_promotion(
-    a: NDArray[np.integer],
-    b: NDArray[np.integer],
-    format_: FloatFormat,
-    accumulator: Accumulator,
-    intervals: Sequence[int],
-) -> tuple[NDArray[np.float32], ...]:
+    a: Integers, b: Integers, format_: FloatFormat, accumulator: Accumulator, intervals: Sequence[int]
+) -> tuple[Float32, ...]:
     """float32[M, N] for each of `intervals`: the sum of codes a [M, K], b [N, K] with that promotion.
 
     Chains of a longer interval continue the first chains of a shorter one. Each interval is a multiple of the
@@ -104,20 +96,14 @@ def sums_by_promotion(
 
 
 def error_against_k(
-    a: NDArray[np.integer],
-    b: NDArray[np.integer],
-    format_: FloatFormat,
-    accumulator: Accumulator,
-    lengths: Sequence[int],
+    a: Integers, b: Integers, format_: FloatFormat, accumulator: Accumulator, lengths: Sequence[int]
 ) -> tuple[SumError, ...]:
     """Error over M · N sums of the first k products, for each of `lengths` in rising order."""
     sums = prefix_sums(a, b, format_, accumulator, lengths)
     return tuple(map(sum_error, sums, exact_sums(a, b, format_, lengths), lengths))
 
 
-def exact_sums(
-    a: NDArray[np.integer], b: NDArray[np.integer], format_: FloatFormat, lengths: Sequence[int]
-) -> tuple[NDArray[np.float64], ...]:
+def exact_sums(a: Integers, b: Integers, format_: FloatFormat, lengths: Sequence[int]) -> tuple[Float64, ...]:
     """float64[M, N] for each of `lengths`."""
     left, right = format_.decode(a), format_.decode(b)
     return tuple(left[:, :k] @ right[:, :k].T for k in lengths)
@@ -128,9 +114,7 @@ def promotions_per_flop(every: int) -> float:
     return 1 / (2 * every)
 
 
-def _ones(
-    accumulator: Accumulator, a: NDArray[np.integer], b: NDArray[np.integer], k: int
-) -> GroupScales | None:
+def _ones(accumulator: Accumulator, a: Integers, b: Integers, k: int) -> GroupScales | None:
     if accumulator.step is not Step.SCALED_GROUPS:
         return None
     groups = -(-k // _UNSCALED_GROUP)

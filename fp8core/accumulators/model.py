@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float64, Floats, Int64, Integers
 from fp8core.checks import codes_array, instance, reals
 from fp8core.formats import FORMATS, FloatFormat, Format
 from fp8core.rounding import Rounding
@@ -73,19 +73,15 @@ class Accumulator:
     order: tuple[int, ...] = ()
     unpacked: FloatFormat | None = None
 
-    def order_of(self, k: int) -> NDArray[np.int64]:
+    def order_of(self, k: int) -> Int64:
         """Places of 0..k, rounded up to whole steps, in order of addition."""
         run = len(self.order) or self.fused_products
         starts = np.arange(0, -(-k // run) * run, run)
         return (starts[:, None] + np.array(self.order or range(run))).ravel()
 
     def error_bound(
-        self,
-        a: NDArray[np.floating],
-        b: NDArray[np.floating],
-        a_format: Format | None = None,
-        b_format: Format | None = None,
-    ) -> NDArray[np.float64]:
+        self, a: Floats, b: Floats, a_format: Format | None = None, b_format: Format | None = None
+    ) -> Float64:
         """float64[M, N]: bound of |computed - exact| of a[M, K] · b[N, K]ᵀ in this accumulator.
 
         With formats, a and b are values of these. Without, they are of any format of the unit, possibly times
@@ -180,7 +176,7 @@ class _Limits:
             may_overflow=has_scales or largest > unit.out.max / _LONGEST_K,
         )
 
-    def aligned(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def aligned(self, left: Float64, right: Float64) -> Float64:
         """float64[M, N]: largest size to which a step's product is aligned."""
         if self.lowest is None:
             return self.slack * (left[:, None] * right[None]).max(2)
@@ -191,7 +187,7 @@ class _Limits:
         left, right = sizes
         return (left[:, None] * right[None]).max(2)
 
-    def flushed(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def flushed(self, left: Float64, right: Float64) -> Float64:
         """float64[M, N]: a step's loss to flushed subnormals."""
         if not any(self.normal):
             return np.zeros((left.shape[0], right.shape[0]))
@@ -201,7 +197,7 @@ class _Limits:
         return lost_a @ right.T + left @ lost_b.T + self.flush
 
 
-def check_codes(unit: Accumulator, **sides: tuple[NDArray[np.integer], Format]) -> None:
+def check_codes(unit: Accumulator, **sides: tuple[Integers, Format]) -> None:
     """Refuse codes by name that are no array of integers, or of a format that the unit does not multiply."""
     instance("accumulator", unit, Accumulator)
     for name, (codes, format_) in sides.items():
@@ -215,7 +211,7 @@ def check_operand(unit: Accumulator, format_: Format) -> None:
         raise ValueError(f"{unit.title} multiplies {', '.join(unit.operands)}, got {format_.name}")
 
 
-def _magnitudes(name: str, x: NDArray[np.floating]) -> NDArray[np.float64]:
+def _magnitudes(name: str, x: Floats) -> Float64:
     x = np.abs(reals(name, x, ndim=2).astype(np.float64))
     if not np.isfinite(x).all():
         raise ValueError(f"an error bound needs finite numbers, got NaN or infinity in {name}")

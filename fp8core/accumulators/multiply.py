@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fp8core.accumulators.chains import AT_ONCE, Operands, running_sums
 from fp8core.accumulators.model import Accumulator, Step, check_codes
 from fp8core.accumulators.steps import GROUP
 from fp8core.accumulators.terms import Terms, terms
+from fp8core.arrays import Float32, Float64, Integers
 from fp8core.checks import instance, reals, whole
 from fp8core.formats import FloatFormat
 from fp8core.rounding import Overflow
@@ -34,8 +34,8 @@ class GroupScales:
     shorter. Raises ValueError for another size, format or value, and for different numbers of groups.
     """
 
-    a: NDArray[np.float64]
-    b: NDArray[np.float64]
+    a: Float64
+    b: Float64
     format: FloatFormat
     size: int
 
@@ -59,14 +59,14 @@ class GroupScales:
 
 
 def matmul(
-    a: NDArray[np.integer],
-    b: NDArray[np.integer],
+    a: Integers,
+    b: Integers,
     a_format: FloatFormat,
     b_format: FloatFormat,
     accumulator: Accumulator,
-    c: NDArray[np.float32] | None = None,
+    c: Float32 | None = None,
     scales: GroupScales | None = None,
-) -> NDArray[np.float32]:
+) -> Float32:
     """float32[M, N]: product of codes a [M, K] and b [N, K] as the unit computes it, added to c [M, N].
 
     `scales` are for a SCALED_GROUPS accumulator only. K is padded with zeros to whole steps, as kernels do.
@@ -99,8 +99,8 @@ def matmul(
 
 
 def laid_out(
-    a: NDArray[np.integer],
-    b: NDArray[np.integer],
+    a: Integers,
+    b: Integers,
     a_format: FloatFormat,
     b_format: FloatFormat,
     accumulator: Accumulator,
@@ -119,8 +119,8 @@ def laid_out(
 
 
 def prefix_results(
-    operands: Operands, accumulator: Accumulator, start: NDArray[np.float32], lengths: Sequence[int]
-) -> tuple[NDArray[np.float32], ...]:
+    operands: Operands, accumulator: Accumulator, start: Float32, lengths: Sequence[int]
+) -> tuple[Float32, ...]:
     """float32[M, N] for each of `lengths`, multiples of the step: start plus the first k products.
 
     A few rows of a at a time fit a cache.
@@ -128,7 +128,7 @@ def prefix_results(
     rows = max(1, AT_ONCE // max(1, accumulator.fused_products * start.shape[1]))
     blocks = [slice(row, row + rows) for row in range(0, start.shape[0], rows)] or [slice(0)]
 
-    def of_block(block: slice) -> list[NDArray[np.float32]]:
+    def of_block(block: slice) -> list[Float32]:
         return running_sums(operands.rows(block), accumulator, start[block], lengths)
 
     if len(blocks) == 1:
@@ -139,7 +139,7 @@ def prefix_results(
     return tuple(canonical(np.concatenate(blocks_of_one)) for blocks_of_one in zip(*parts, strict=True))
 
 
-def canonical(result: NDArray[np.float32]) -> NDArray[np.float32]:
+def canonical(result: Float32) -> Float32:
     """Replace NaNs by the one that NVIDIA's tensor cores return."""
     bits = np.where(np.isnan(result), np.uint32(CANONICAL_NAN), result.view(np.uint32))
     return bits.view(np.float32)

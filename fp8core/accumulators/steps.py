@@ -18,7 +18,6 @@ from fp8core.accumulators.terms import (
     ABSENT,
     FLOAT64_BIAS,
     FLOAT64_FRACTION,
-    Array,
     Terms,
     biased_exponents,
     exponents,
@@ -26,6 +25,7 @@ from fp8core.accumulators.terms import (
     rounded,
     two_sum,
 )
+from fp8core.arrays import Float64, Floats, Int32
 from fp8core.formats import FORMATS
 from fp8core.rounding import Rounding
 
@@ -37,7 +37,7 @@ _TERM_BITS = 12
 """A term is below 2**_TERM_BITS times its power of two of alignment, also a scaled group's sum."""
 
 
-def truncated(a: Terms, b: Terms, c: Array, unit: Accumulator) -> Array:
+def truncated(a: Terms, b: Terms, c: Float64, unit: Accumulator) -> Float64:
     """NVIDIA's step (T-FDPA): align all terms to the largest, cut, add exactly, round the sum to `out`.
 
     Terms are all products and c. E is their largest exponent; bits below 2**(E - fraction_bits) are cut.
@@ -52,7 +52,7 @@ def truncated(a: Terms, b: Terms, c: Array, unit: Accumulator) -> Array:
     return _aligned(terms, largest.astype(np.int32), c, unit)
 
 
-def scaled_groups(a: Terms, b: Terms, c: Array, unit: Accumulator, scales: tuple[Terms, Terms]) -> Array:
+def scaled_groups(a: Terms, b: Terms, c: Float64, unit: Accumulator, scales: tuple[Terms, Terms]) -> Float64:
     """Blackwell's block-scaled FP4 step (GST-FDPA).
 
     Products are added exactly within each GROUP. Group sums, times the scales' significands, are aligned by
@@ -72,7 +72,7 @@ def scaled_groups(a: Terms, b: Terms, c: Array, unit: Accumulator, scales: tuple
     return _aligned(terms, largest, c, unit)
 
 
-def exact(a: Terms, b: Terms, c: Array) -> Array:
+def exact(a: Terms, b: Terms, c: Float64) -> Float64:
     """CDNA1's step (E-FDPA): exact sum, rounded once to fp32."""
     products = _outer(a.value, b.value)
     total = products[:, 0]
@@ -83,7 +83,7 @@ def exact(a: Terms, b: Terms, c: Array) -> Array:
     return _fp32_sums(total, c)
 
 
-def flushed_pairs(a: Terms, b: Terms, c: Array) -> Array:
+def flushed_pairs(a: Terms, b: Terms, c: Float64) -> Float64:
     """CDNA2's step (FTZ-MUL-ADD): fp32 additions in a tree of pairs, then to c. Subnormals flush to 0."""
     with np.errstate(invalid="ignore", over="ignore"):
         sums = _flush(_outer(_flush_operand(a), _flush_operand(b))).astype(np.float32)
@@ -99,7 +99,7 @@ def flushed_pairs(a: Terms, b: Terms, c: Array) -> Array:
     return last.astype(np.float64)
 
 
-def floored(a: Terms, b: Terms, c: Array, unit: Accumulator, *, by_parity: bool) -> Array:
+def floored(a: Terms, b: Terms, c: Float64, unit: Accumulator, *, by_parity: bool) -> Float64:
     """CDNA3's step (TR-FDPA): truncate and add products without c, then align that sum with c.
 
     Both are rounded down and added. The result is rounded down to `sum_bits`, then to nearest in fp32. For
@@ -130,7 +130,7 @@ def floored(a: Terms, b: Terms, c: Array, unit: Accumulator, *, by_parity: bool)
     return c
 
 
-def fp32_chain(a: Terms, b: Terms, c: Array) -> Array:
+def fp32_chain(a: Terms, b: Terms, c: Float64) -> Float64:
     """One fp32 fused multiply-add a product."""
     products = _outer(a.value, b.value).reshape(-1, *c.shape)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -140,14 +140,14 @@ def fp32_chain(a: Terms, b: Terms, c: Array) -> Array:
     return _fp32_sums(products, c)
 
 
-def fp64_chain(a: Terms, b: Terms, c: Array) -> Array:
+def fp64_chain(a: Terms, b: Terms, c: Float64) -> Float64:
     """One float64 addition a product; products of operands up to 16 bits are exact."""
     with np.errstate(invalid="ignore"):
         products = _outer(a.value, b.value).reshape(-1, *c.shape)
         return reduce(np.add, products, c)
 
 
-def _outer(a: Array, b: Array, combine: np.ufunc = np.multiply, out: Array | None = None) -> Array:
+def _outer(a: Float64, b: Float64, combine: np.ufunc = np.multiply, out: Float64 | None = None) -> Float64:
     return combine(a[..., :, None], b[..., None, :], out=out)
 
 
@@ -156,7 +156,7 @@ def _largest_exponent(a: Terms, b: Terms) -> NDArray[np.int16]:
     return _outer(a.exponent, b.exponent, np.add).max(1)
 
 
-def _aligned(terms: Array, largest: NDArray[np.int32], c: Array, unit: Accumulator) -> Array:
+def _aligned(terms: Float64, largest: Int32, c: Float64, unit: Accumulator) -> Float64:
     """c after steps that cut all terms below the largest exponent. The last term of a step is for c."""
     if _stays_normal(terms, largest, c, unit):
         return _aligned_normal(terms, largest, c, unit)
@@ -168,7 +168,7 @@ def _aligned(terms: Array, largest: NDArray[np.int32], c: Array, unit: Accumulat
     return c
 
 
-def _stays_normal(terms: Array, largest: NDArray[np.int32], c: Array, unit: Accumulator) -> bool:
+def _stays_normal(terms: Float64, largest: Int32, c: Float64, unit: Accumulator) -> bool:
     """Return True if every sum is zero or normal in `out`, and rounding only drops bits."""
     if unit.out_rounding is not Rounding.TOWARD_ZERO:
         return False
@@ -177,7 +177,7 @@ def _stays_normal(terms: Array, largest: NDArray[np.int32], c: Array, unit: Accu
     return most <= unit.out.max and lowest - unit.fraction_bits >= unit.out.e_min
 
 
-def _aligned_normal(terms: Array, largest: NDArray[np.int32], c: Array, unit: Accumulator) -> Array:
+def _aligned_normal(terms: Float64, largest: Int32, c: Float64, unit: Accumulator) -> Float64:
     """Loop of `_aligned` on float64's own bits, with biased exponents."""
     biased = largest.astype(np.int64) + FLOAT64_BIAS
     of_scale = unit.fraction_bits + 2 * FLOAT64_BIAS
@@ -190,14 +190,14 @@ def _aligned_normal(terms: Array, largest: NDArray[np.int32], c: Array, unit: Ac
     return c
 
 
-def _cut_sum(term: Array, scale: Array) -> Array:
+def _cut_sum(term: Float64, scale: Float64) -> Float64:
     """float64[C, M, N]: sum of a step's terms in units of 1 / scale, fractions cut."""
     np.multiply(term, scale, out=term)
     np.trunc(term, out=term)
     return np.add.reduce(term, 0, initial=0.0)
 
 
-def _products(a: Terms, b: Terms, fraction_bits: int) -> tuple[Array, NDArray[np.int32]]:
+def _products(a: Terms, b: Terms, fraction_bits: int) -> tuple[Float64, Int32]:
     largest = np.maximum(_largest_exponent(a, b), ABSENT + 1).astype(np.int32)
     scale = np.ldexp(1.0, np.where(largest < ABSENT // 2, 0, fraction_bits - largest))
     terms = _outer(a.value, b.value)
@@ -206,7 +206,7 @@ def _products(a: Terms, b: Terms, fraction_bits: int) -> tuple[Array, NDArray[np
     return terms.sum(1) / scale, largest
 
 
-def _fp32_sums(addends: Array, c: Array) -> Array:
+def _fp32_sums(addends: Float64, c: Float64) -> Float64:
     """Add [T, C, M, N] to c one by one, each sum rounded once to fp32.
 
     float64 usually holds every sum: rounding it is rounding the exact sum.
@@ -221,11 +221,11 @@ def _fp32_sums(addends: Array, c: Array) -> Array:
     return sums_so_far[-1].astype(np.float64)
 
 
-def _flush(x: NDArray[np.floating]) -> NDArray[np.floating]:
+def _flush(x: Floats) -> Floats:
     return np.where(np.abs(x) < _FP32.min_normal, np.copysign(x.dtype.type(0), x), x)
 
 
-def _flush_operand(operand: Terms) -> Array:
+def _flush_operand(operand: Terms) -> Float64:
     """Replace subnormal operands, below one in units of their exponent, by zeros."""
     is_subnormal = np.abs(operand.value) < np.ldexp(1.0, operand.exponent.astype(np.int32))
     return np.where(is_subnormal, 0.0, operand.value)

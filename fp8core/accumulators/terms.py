@@ -6,10 +6,9 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from fp8core.arrays import Float64, Int32, Int64, Integers
 from fp8core.formats import FloatFormat
 from fp8core.rounding import Rounding, round_steps
-
-Array = NDArray[np.float64]
 
 ABSENT = -1_000
 """Exponent of a zero, which never is the largest."""
@@ -22,29 +21,29 @@ _FLOAT64_EXPONENTS = 0x7FF
 class Terms:
     """Values and exponents of one shape; exponents are at least the smallest normal one."""
 
-    value: Array
+    value: Float64
     exponent: NDArray[np.int16]
 
-    def at(self, places: NDArray[np.integer] | slice | tuple[slice, slice]) -> "Terms":
+    def at(self, places: Integers | slice | tuple[slice, slice]) -> "Terms":
         return Terms(self.value[places], self.exponent[places])
 
 
-def terms(value: Array, format_: FloatFormat) -> Terms:
+def terms(value: Float64, format_: FloatFormat) -> Terms:
     """Split operands. A subnormal keeps the smallest normal exponent, so |s| < 1."""
     return Terms(value, exponents(value, format_, of_zero=ABSENT).astype(np.int16))
 
 
-def exponents(value: Array, format_: FloatFormat, *, of_zero: int) -> NDArray[np.int32]:
+def exponents(value: Float64, format_: FloatFormat, *, of_zero: int) -> Int32:
     """int32, shape of value: floor(log2 |value|), at least e_min; undefined for non-finite values."""
     return np.where(value == 0, np.int32(of_zero), np.maximum(np.frexp(value)[1] - 1, format_.e_min))
 
 
-def biased_exponents(value: Array) -> NDArray[np.int64]:
+def biased_exponents(value: Float64) -> Int64:
     """int64, shape of value: float64's exponent field; 0 for zero, the largest if not finite."""
     return value.view(np.int64) >> FLOAT64_FRACTION & _FLOAT64_EXPONENTS
 
 
-def rounded(x: Array, out: FloatFormat, rounding: Rounding) -> Array:
+def rounded(x: Float64, out: FloatFormat, rounding: Rounding) -> Float64:
     """Round to a value of `out`: infinite beyond the range; zero is +0."""
     if rounding is Rounding.NEAREST_EVEN and out.ml_dtype is not None:
         with np.errstate(over="ignore"):
@@ -55,7 +54,7 @@ def rounded(x: Array, out: FloatFormat, rounding: Rounding) -> Array:
     return np.where(size == 0, 0.0, np.copysign(size, x))
 
 
-def fp32_sum(parts: list[Array]) -> Array:
+def fp32_sum(parts: list[Float64]) -> Float64:
     """Exact sum of float64 arrays, rounded once to fp32, nearest even, as float64.
 
     Error-free additions leave a float64 and a remainder, whose sign rounds the float64 to odd. Rounding that
@@ -72,14 +71,14 @@ def fp32_sum(parts: list[Array]) -> Array:
         return total.astype(np.float32).astype(np.float64)
 
 
-def to_odd(total: Array, remainder: Array) -> Array:
+def to_odd(total: Float64, remainder: Float64) -> Float64:
     """Round an inexact sum, a float64 and what it lost, to the neighbor whose last bit is 1."""
     is_even = (total.view(np.int64) & 1) == 0
     nudged = np.nextafter(total, np.copysign(np.inf, remainder))
     return np.where((remainder != 0) & is_even, nudged, total)
 
 
-def two_sum(x: Array, y: Array) -> tuple[Array, Array]:
+def two_sum(x: Float64, y: Float64) -> tuple[Float64, Float64]:
     """Rounded sum and its exact error (Knuth)."""
     with np.errstate(invalid="ignore"):
         total = x + y

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fp8core.accumulators.model import Accumulator, Step, check_codes
 from fp8core.accumulators.terms import exponents as exponents_of
 from fp8core.accumulators.terms import rounded
+from fp8core.arrays import Float64, Int32, Int64, Integers
 from fp8core.checks import instance
 from fp8core.formats import FloatFormat
 from fp8core.tiles import WHOLE
@@ -29,9 +29,9 @@ class TracedStep:
     promotes: the chain ends here and is added to the fp32 register.
     """
 
-    places: NDArray[np.int64]
-    terms: NDArray[np.float64]
-    kept: NDArray[np.float64]
+    places: Int64
+    terms: Float64
+    kept: Float64
     largest: int
     fraction_bits: int
     chain: float
@@ -45,7 +45,7 @@ class TracedStep:
         return self.largest - self.fraction_bits
 
     @property
-    def lost(self) -> NDArray[np.float64]:
+    def lost(self) -> Float64:
         """float64[p + 1]: cut part of each term, signed."""
         return self.terms - self.kept
 
@@ -65,8 +65,8 @@ def is_traceable(accumulator: Accumulator) -> bool:
 
 
 def trace(
-    a: NDArray[np.integer],
-    b: NDArray[np.integer],
+    a: Integers,
+    b: Integers,
     a_format: FloatFormat,
     b_format: FloatFormat,
     accumulator: Accumulator,
@@ -101,11 +101,7 @@ def trace(
 
 
 def _steps(
-    order: NDArray[np.int64],
-    products: NDArray[np.float64],
-    exponents: NDArray[np.int32],
-    unit: Accumulator,
-    start: float,
+    order: Int64, products: Float64, exponents: Int32, unit: Accumulator, start: float
 ) -> Iterator[TracedStep]:
     width, every = unit.fused_products, [start, *products.tolist()]
     exponents = np.where(products == 0, unit.zero_exponent, exponents)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fp8core.arrays import Float64
 
 _SHOWN = 4
 """Numbers of an array in a message."""
@@ -68,7 +69,7 @@ def _fault_of(answer: object, case: Case) -> str | None:
     return None
 
 
-def _difference(name: str, part: object, expected: NDArray[np.float64]) -> str | None:
+def _difference(name: str, part: object, expected: Float64) -> str | None:
     try:
         got = np.asarray(part, dtype=np.float64)
         is_missing = part is None

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float32
 from fp8core.exercises.exercise import Case, Exercise
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
@@ -36,7 +36,7 @@ def e8m0_round_up(amax: float) -> int:
 def _tensor_cases() -> Iterator[Case]:
     operand, _ = RECIPES["per_tensor_e4m3"].operands(_FPROP)
 
-    def case(x: NDArray[np.float32], lesson: str) -> Case:
+    def case(x: Float32, lesson: str) -> Case:
         scale = quantize(x.copy(), operand).scale.reshape(())
         return Case(arguments=(x,), expected={"scale": scale}, lesson=lesson)
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator, matmul
+from fp8core.arrays import Float32
 from fp8core.exercises.exercise import Case, Exercise
 from fp8core.formats import FORMATS
 from fp8core.quantize import RANDOM_BITS
@@ -82,7 +82,7 @@ def _hadamard_cases() -> Iterator[Case]:
     )
 
 
-def _chain(unit: Accumulator, a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
+def _chain(unit: Accumulator, a: Float32, b: Float32) -> np.float32:
     codes = (E4M3.encode(np.asarray(one, np.float32))[None, :] for one in (a, b))
     return matmul(*codes, E4M3, E4M3, unit)[0, 0]
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float32
 from fp8core.exercises.exercise import Case, Exercise
 from fp8core.linear import MATMULS, Side
 from fp8core.quantize import quantize
@@ -45,7 +45,7 @@ def quantize_nvfp4(x: np.ndarray) -> tuple[np.float32, np.ndarray, np.ndarray]:
     raise NotImplementedError
 
 
-def _samples(operand: Operand, rows: int, columns: int) -> Iterator[tuple[NDArray[np.float32], str]]:
+def _samples(operand: Operand, rows: int, columns: int) -> Iterator[tuple[Float32, str]]:
     """Tensors that expose one mistake each, with its description."""
     mn, k = operand.spec.tile.mn or 1, operand.spec.tile.k or 1
     draw = np.random.default_rng(3)

@@ -3,8 +3,8 @@
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float64
 from fp8core.checks import instance, whole
 from fp8core.inputs.recorded import RUN, Note, Part, amax_metadata, amax_of, has_amax, note
 from fp8core.linear import OPERANDS, LayerTensor
@@ -72,7 +72,7 @@ SERIES_NOTES: dict[SeriesKind, Note] = {
 }
 
 
-def amax_series(kind: SeriesKind, steps: int, seed: int) -> NDArray[np.float64]:
+def amax_series(kind: SeriesKind, steps: int, seed: int) -> Float64:
     """float64[steps], above 0: amax of each step. Equal arguments give equal numbers.
 
     A recorded series has no seed, and ends with its run. Raises ValueError for fewer than 1 step.

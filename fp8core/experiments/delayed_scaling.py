@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fp8core.arrays import Bools, Float64
 from fp8core.checks import reals, whole
 from fp8core.formats import FORMATS, Format
 
@@ -22,11 +23,11 @@ _MAX_MARGIN = FORMATS["fp32"].e_max
 class DelayedRun:
     """Per step: the cast's scale (value = code · scale), the amax that it holds, and an overflow flag."""
 
-    scale: NDArray[np.float64]
-    holds: NDArray[np.float64]
-    overflows: NDArray[np.bool_]
+    scale: Float64
+    holds: Float64
+    overflows: Bools
 
-    def headroom_bits(self, amax: ArrayLike) -> NDArray[np.float64]:
+    def headroom_bits(self, amax: ArrayLike) -> Float64:
         """float64[steps]: log2(holds / amax), the empty octaves at the top of the range.
 
         Negative after an overflow; inf for an amax of 0.
@@ -66,7 +67,7 @@ def run_delayed(amax: ArrayLike, element: Format, history: int, margin: int = 0)
     return DelayedRun(scale=scale, holds=holds, overflows=~(amax <= holds))
 
 
-def _scales(amax: Iterable[float], element: Format, margin: int = 0) -> NDArray[np.float64]:
+def _scales(amax: Iterable[float], element: Format, margin: int = 0) -> Float64:
     """float64[steps]: amax · 2**margin / Qmax of each step, or the scale before it; 1 at first."""
     scales = [1.0]
     for own in amax:
@@ -75,7 +76,7 @@ def _scales(amax: Iterable[float], element: Format, margin: int = 0) -> NDArray[
     return np.array(scales[1:])
 
 
-def _checked(amax: ArrayLike) -> NDArray[np.float64]:
+def _checked(amax: ArrayLike) -> Float64:
     amax = reals("amax", amax, ndim=1).astype(np.float64)
     if (amax < 0).any():
         raise ValueError(f"an amax is at least 0, got {np.nanmin(amax)}")

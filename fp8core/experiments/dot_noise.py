@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from fp8core.arrays import Float64, Int64, Integers
 from fp8core.formats import Format
 from fp8core.stochastic import MAX_RANDOM_BITS, draw, nearest_of, neighbors
 
@@ -21,12 +22,12 @@ _KINDS = ("exact", "nearest", "stochastic")
 class Rounded:
     """|x| and its two roundings, which treat both signs alike: a sign can come later."""
 
-    exact: NDArray[np.float64]
-    nearest: NDArray[np.float64]
-    stochastic: NDArray[np.float64]
+    exact: Float64
+    nearest: Float64
+    stochastic: Float64
 
 
-def rounded(format_: Format, x: NDArray[np.float64], random: NDArray[np.integer]) -> Rounded:
+def rounded(format_: Format, x: Float64, random: Integers) -> Rounded:
     """Round x in both ways, without a scale. `random`: MAX_RANDOM_BITS bits each, shape of x."""
     around = neighbors(format_, x)
     return Rounded(
@@ -40,22 +41,22 @@ def rounded(format_: Format, x: NDArray[np.float64], random: NDArray[np.integer]
 class DotErrors:
     """Error of dot products of `terms` terms: its rms over the exact results'."""
 
-    terms: NDArray[np.int64]
-    nearest: NDArray[np.float64]
-    stochastic: NDArray[np.float64]
+    terms: Int64
+    nearest: Float64
+    stochastic: Float64
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unrounded:
-    x: NDArray[np.float64]
-    random: NDArray[np.integer]
+    x: Float64
+    random: Integers
 
 
 def dot_errors(
     format_: Format,
     a: Unrounded,
     b: Unrounded,
-    terms: NDArray[np.int64],
+    terms: Int64,
     signs: Sequence[NDArray[np.number] | None] = (None,),
 ) -> list[DotErrors]:
     """Errors of one dot product a row, after each of `terms`, which ascend.
@@ -75,13 +76,11 @@ def dot_errors(
     return [_errors(terms, parts) for parts in sums]
 
 
-_Sums = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+_Sums = tuple[Float64, Float64, Float64]
 """Exact, nearest and stochastic sums, float64[rows, terms] each."""
 
 
-def _sums(
-    products: Sequence[NDArray[np.float64]], terms: NDArray[np.int64], sign: NDArray[np.number] | None
-) -> _Sums:
+def _sums(products: Sequence[Float64], terms: Int64, sign: NDArray[np.number] | None) -> _Sums:
     starts = np.concatenate([[0], terms[:-1]])
     exact, nearest, stochastic = (
         np.cumsum(np.add.reduceat(each if sign is None else each * sign, starts, axis=1), axis=1)
@@ -90,7 +89,7 @@ def _sums(
     return exact, nearest, stochastic
 
 
-def _errors(terms: NDArray[np.int64], sums: Sequence[_Sums]) -> DotErrors:
+def _errors(terms: Int64, sums: Sequence[_Sums]) -> DotErrors:
     exact, nearest, stochastic = (np.concatenate(part) for part in zip(*sums, strict=True))
     size = _rms(exact)
     return DotErrors(
@@ -98,7 +97,7 @@ def _errors(terms: NDArray[np.int64], sums: Sequence[_Sums]) -> DotErrors:
     )
 
 
-def _rms(error: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rms(error: Float64) -> Float64:
     return np.sqrt(np.mean(error**2, axis=0))
 
 
@@ -128,7 +127,7 @@ def noise_ratio(format_: Format) -> float:
     around = neighbors(format_, z)
     low, high, up = around.low, around.high, around.fraction
 
-    def squared(mean: NDArray[np.float64], square: NDArray[np.float64]) -> float:
+    def squared(mean: Float64, square: Float64) -> float:
         return float((density @ square) ** 2 - 2 * (density @ (z * mean)) ** 2 + (density @ z**2) ** 2)
 
     nearest = nearest_of(format_, z, around)

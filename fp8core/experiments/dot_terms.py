@@ -3,8 +3,8 @@
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float64
 from fp8core.checks import instance, whole
 from fp8core.inputs.recorded import Note, has_tensors, layer_of_seed, repeated, tensor
 from fp8core.linear import MATMULS, Matmul, Side
@@ -48,9 +48,7 @@ TERM_NOTES: dict[TermKind, Note] = {
 }
 
 
-def draw_terms(
-    kind: TermKind, rows: tuple[int, int], k: int, seed: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def draw_terms(kind: TermKind, rows: tuple[int, int], k: int, seed: int) -> tuple[Float64, Float64]:
     """float64 a[rows[0], K] and b[rows[1], K]; equal arguments give equal numbers.
 
     A longer K begins with the numbers of a shorter one.
@@ -71,9 +69,7 @@ def draw_terms(
     return a, b
 
 
-def _real_terms(
-    matmul: Matmul, rows: tuple[int, int], k: int, seed: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _real_terms(matmul: Matmul, rows: tuple[int, int], k: int, seed: int) -> tuple[Float64, Float64]:
     part, step = layer_of_seed(seed)
     operands = []
     for place, (side, count) in enumerate(zip(Side, rows, strict=True)):

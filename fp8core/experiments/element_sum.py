@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from ml_dtypes import bfloat16
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float64
 from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import MATMULS, Matmul, Side
 from fp8core.philox import random_bits
@@ -21,17 +21,17 @@ MOST = 2**26
 class ElementSum:
     """float64[K] each: a row of A and a column of B in bf16, and quantized by the reference."""
 
-    a: NDArray[np.float64]
-    b: NDArray[np.float64]
-    a_rounded: NDArray[np.float64]
-    b_rounded: NDArray[np.float64]
+    a: Float64
+    b: Float64
+    a_rounded: Float64
+    b_rounded: Float64
 
     @property
-    def exact(self) -> NDArray[np.float64]:
+    def exact(self) -> Float64:
         return np.cumsum(self.a * self.b)
 
     @property
-    def rounded(self) -> NDArray[np.float64]:
+    def rounded(self) -> Float64:
         return np.cumsum(self.a_rounded * self.b_rounded)
 
 
@@ -63,7 +63,7 @@ def _lines(
     kind: InputKind,
     seed: int,
     at: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Float64, Float64]:
     layer, tensor, k_is_rows = matmul.layer(*mnk), matmul.operand(side), matmul.k_is_rows(side)
     x = draw_operand(kind, tensor, layer.of(tensor), seed, fan_in=layer.in_)
     x = x.astype(bfloat16).astype(np.float32)

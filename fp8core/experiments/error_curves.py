@@ -6,8 +6,8 @@ from enum import Enum
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float32, Floats
 from fp8core.checks import real, whole
 from fp8core.costs import bits_per_element
 from fp8core.errors import rel_err, sqnr_db
@@ -51,7 +51,7 @@ class Draws:
 
 
 @lru_cache(maxsize=_DRAWS_KEPT)
-def powered_gaussian(power: float, shape: tuple[int, int], seed: int) -> NDArray[np.float32]:
+def powered_gaussian(power: float, shape: tuple[int, int], seed: int) -> Float32:
     """float32[rows, columns], rounded to bf16: sign(g) · |g|**power with g from N(0, 1).
 
     Raises ValueError for a power below 0.
@@ -61,7 +61,7 @@ def powered_gaussian(power: float, shape: tuple[int, int], seed: int) -> NDArray
     return as_bf16(np.copysign(np.abs(g) ** power, g))
 
 
-def crest_factor(x: NDArray[np.floating]) -> float:
+def crest_factor(x: Floats) -> float:
     """Largest |x| over the root mean square."""
     x = x.astype(np.float64)
     return float(np.abs(x).max() / np.sqrt(np.mean(x**2)))
@@ -72,7 +72,7 @@ class Counted(Enum):
     SMALLER_HALF = "the smaller half of the elements"
 
 
-def sqnr_of(x: NDArray[np.float32], operand: Operand, seed: int = 0, counted: Counted = Counted.ALL) -> float:
+def sqnr_of(x: Float32, operand: Operand, seed: int = 0, counted: Counted = Counted.ALL) -> float:
     """SQNR of x as this operand, in dB. The smaller half is |x| below its median."""
     read = read_back(x, operand, seed)
     if counted is Counted.ALL:
@@ -98,7 +98,7 @@ def over_crest(
 
 
 @lru_cache(maxsize=_BANDS_KEPT)
-def drawn_bands(kind: InputKind, seed: int) -> tuple[NDArray[np.float32], ...]:
+def drawn_bands(kind: InputKind, seed: int) -> tuple[Float32, ...]:
     """DRAWS draws of a kind: float32[BAND_LINES, BAND_K] each, rounded to bf16."""
     seeds = range(DRAWS * seed, DRAWS * seed + DRAWS)
     return tuple(as_bf16(draw(kind, (BAND_LINES, BAND_K), own)) for own in seeds)
@@ -118,7 +118,7 @@ def square_tile(extent: int) -> TileShape:
 
 def over_tiles(
     operand: Operand,
-    draws: Sequence[NDArray[np.float32]],
+    draws: Sequence[Float32],
     extents: Sequence[int],
     counted: Counted = Counted.ALL,
     tile: Callable[[int], TileShape] = line_tile,
@@ -137,11 +137,7 @@ def with_tile(operand: Operand, tile: TileShape) -> Operand:
 
 
 def _draws(
-    operand: Operand,
-    draws: Sequence[NDArray[np.float32]],
-    seeds: Sequence[int],
-    at: float,
-    counted: Counted,
+    operand: Operand, draws: Sequence[Float32], seeds: Sequence[int], at: float, counted: Counted
 ) -> Draws:
     return Draws(
         at=float(at),

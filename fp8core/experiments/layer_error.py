@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float32, Float64, Floats
 from fp8core.errors import rel_err
 from fp8core.experiments.read_back import read_back
 from fp8core.linear import MATMULS, LayerTensor, Matmul, Side
 from fp8core.recipes import Recipe
 
-Tensors = Mapping[LayerTensor, NDArray[np.float32]]
+Tensors = Mapping[LayerTensor, Float32]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,14 +30,14 @@ class ResultError:
         return 1.0 - self.off_cosine
 
 
-def product(matmul: Matmul, operands: Mapping[Side, NDArray[np.floating]]) -> NDArray[np.float64]:
+def product(matmul: Matmul, operands: Mapping[Side, Floats]) -> Float64:
     a, b = (operands[side].astype(np.float64, copy=False) for side in Side)
     a = a.T if matmul.k_is_rows(Side.A) else a
     b = b if matmul.k_is_rows(Side.B) else b.T
     return a @ b
 
 
-def truths(tensors: Tensors) -> dict[str, NDArray[np.float64]]:
+def truths(tensors: Tensors) -> dict[str, Float64]:
     return {
         name: product(matmul, {side: tensors[matmul.operand(side)] for side in Side})
         for name, matmul in MATMULS.items()
@@ -45,13 +45,13 @@ def truths(tensors: Tensors) -> dict[str, NDArray[np.float64]]:
 
 
 def layer_errors(
-    recipe: Recipe, tensors: Tensors, exact: Mapping[str, NDArray[np.float64]], seed: int = 0
+    recipe: Recipe, tensors: Tensors, exact: Mapping[str, Float64], seed: int = 0
 ) -> dict[str, ResultError]:
     """Error of each matmul by name; `exact` has the `truths`.
 
     `seed` draws the bits of stochastic rounding, different ones for each operand.
     """
-    values: dict[object, NDArray[np.floating]] = {}
+    values: dict[object, Floats] = {}
     errors = {}
     for name, matmul in MATMULS.items():
         operands = {}
@@ -69,7 +69,7 @@ def layer_errors(
     return errors
 
 
-def result_error(result: NDArray[np.float64], truth: NDArray[np.float64]) -> ResultError:
+def result_error(result: Float64, truth: Float64) -> ResultError:
     """Compare two results of one shape.
 
     1 - cosine comes from the unit vectors' difference: a cosine near 1 has no digits left.

@@ -16,8 +16,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Bools, Float32, Float64
 from fp8core.errors import ErrorParts, sqnr_db
 from fp8core.experiments.read_back import ReadBack
 from fp8core.operand_scales import nearest
@@ -56,15 +56,15 @@ class Cross:
 class Lines:
     """Squared sums over each channel or token: of x (`energy`) and of e (`error`)."""
 
-    energy: NDArray[np.float64]
-    error: NDArray[np.float64]
+    energy: Float64
+    error: Float64
 
     @property
-    def rel_err(self) -> NDArray[np.float64]:
+    def rel_err(self) -> Float64:
         """‖e‖ / ‖x‖ of each line; 0 where both are zero."""
         return np.sqrt(_ratio(self.error, self.energy))
 
-    def outliers(self, factor: float) -> NDArray[np.bool_]:
+    def outliers(self, factor: float) -> Bools:
         """Lines whose rms exceeds `factor` times the median nonzero one."""
         rms = np.sqrt(self.energy)
         return rms > factor * np.median(rms[rms > 0])
@@ -125,7 +125,7 @@ def total_error(read: ReadBack) -> float:
     return float(np.vdot(read.error, read.error) / np.vdot(read.given, read.given))
 
 
-def _parts(read: ReadBack, scale: NDArray[np.float32], energy: float) -> ErrorParts:
+def _parts(read: ReadBack, scale: Float32, energy: float) -> ErrorParts:
     element = read.operand.spec.format
     squared = read.squared if read.is_direct else (read.values - read.made_of) ** 2
     rows, columns = np.nonzero(_beyond(read, scale))
@@ -142,7 +142,7 @@ def _parts(read: ReadBack, scale: NDArray[np.float32], energy: float) -> ErrorPa
     )
 
 
-def _beyond(read: ReadBack, scale: NDArray[np.float32]) -> NDArray[np.bool_]:
+def _beyond(read: ReadBack, scale: Float32) -> Bools:
     """bool[rows, columns]: numbers beyond the last value of their side times their scale, in fp32."""
     element = read.operand.spec.format
     beyond = read.made_of > read.grid.expand(np.float32(element.max) * scale)
@@ -156,7 +156,7 @@ def _before(read: ReadBack, energy: float) -> Cross:
     return _cross(read.values - read.made_of, read.made_of - read.given, energy)
 
 
-def _cross(a: NDArray[np.float64], b: NDArray[np.float64], energy: float) -> Cross:
+def _cross(a: Float64, b: Float64, energy: float) -> Cross:
     sums = (np.vdot(a, a), np.vdot(b, b), 2 * np.vdot(a, b))
     return Cross(**dict(zip(("first", "second", "cross"), (float(s) / energy for s in sums), strict=True)))
 
@@ -173,7 +173,7 @@ def _scale_bias(read: ReadBack, energy: float) -> Cross:
     return _cross(read.values - under_ideal, under_ideal - read.given, energy)
 
 
-def _logged(read: ReadBack, scale: NDArray[np.float32]) -> Logged:
+def _logged(read: ReadBack, scale: Float32) -> Logged:
     return Logged(
         underflows=100 * float(np.mean(read.values == 0)),
         overflows=100 * float(np.mean(_beyond(read, scale))),
@@ -193,7 +193,7 @@ def _lines(read: ReadBack) -> dict[str, Lines]:
     }
 
 
-def tile_sums(x: NDArray[np.float64], grid: TileGrid) -> NDArray[np.float64]:
+def tile_sums(x: Float64, grid: TileGrid) -> Float64:
     """float64[*grid.scale_shape]: sums over the tiles of a nonempty array."""
     (rows, columns), (tall, wide) = grid.shape, grid.extents
     if columns % wide:
@@ -205,5 +205,5 @@ def tile_sums(x: NDArray[np.float64], grid: TileGrid) -> NDArray[np.float64]:
     return across.reshape(-1, tall, across.shape[1]).sum(axis=1)
 
 
-def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ratio(part: Float64, whole: Float64) -> Float64:
     return np.divide(part, whole, out=np.where(part > 0, np.inf, 0.0), where=whole > 0)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Bools, Float32, Float64
 from fp8core.checks import whole
 from fp8core.inputs.recorded import LAYERS, has_tensors, layer_of_seed, stretch
 from fp8core.linear import LayerTensor
@@ -38,14 +38,14 @@ OFFERED_RESTS = tuple(rest for rest in Rest if rest not in REAL_RESTS or has_ten
 class OutlierVectors:
     """`rest` and `outliers`, float64[n, size]; one of them is 0 everywhere."""
 
-    rest: NDArray[np.float64]
-    outliers: NDArray[np.float64]
+    rest: Float64
+    outliers: Float64
 
     @property
-    def is_outlier(self) -> NDArray[np.bool_]:
+    def is_outlier(self) -> Bools:
         return self.outliers != 0
 
-    def at(self, magnitude: float) -> NDArray[np.float32]:
+    def at(self, magnitude: float) -> Float32:
         return (self.rest + magnitude * self.outliers).astype(np.float32)
 
 
@@ -78,13 +78,13 @@ def draw_outlier_vectors(
     return OutlierVectors(rest=np.where(sizes == 0, elements, 0.0), outliers=sizes)
 
 
-def _real(tensor: LayerTensor, shape: tuple[int, int], seed: int) -> NDArray[np.float64]:
+def _real(tensor: LayerTensor, shape: tuple[int, int], seed: int) -> Float64:
     x = stretch(*layer_of_seed(seed), tensor, shape[0] * shape[1], seed // len(LAYERS))
     x = x.astype(np.float64).reshape(shape)
     return x / np.sqrt(np.mean(x**2))
 
 
-def _rest(rest: Rest, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
+def _rest(rest: Rest, shape: tuple[int, int], rng: np.random.Generator) -> Float64:
     match rest:
         case Rest.ZERO:
             return np.zeros(shape)

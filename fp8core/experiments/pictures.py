@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fp8core.arrays import Float32, Float64, Floats, Int64, Integers, UInt8
 from fp8core.checks import real, whole
 from fp8core.formats import Format
 from fp8core.rounding import Rounding, round_steps
 from fp8core.stochastic import MAX_RANDOM_BITS, round_stochastic
 
-Picture = NDArray[np.floating]
+Picture = Floats
 
 _WHITE = 255
 _BLUR_REACH = 4
@@ -31,7 +32,7 @@ def to_light(values: ArrayLike) -> Picture:
     return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
 
 
-def to_bytes(light: ArrayLike) -> NDArray[np.uint8]:
+def to_bytes(light: ArrayLike) -> UInt8:
     light = np.clip(np.asarray(light, np.float64), 0.0, 1.0)
     share = np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
     return np.rint(share * _WHITE).astype(np.uint8)
@@ -54,25 +55,22 @@ class Levels:
         return float(self.count - 1)
 
     @property
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> Float64:
         return np.arange(self.count, dtype=np.float64)
 
     @property
     def gap_beyond(self) -> float:
         return 1.0
 
-    def ulp(self, x: ArrayLike) -> NDArray[np.float64]:
+    def ulp(self, x: ArrayLike) -> Float64:
         return np.ones(np.shape(x))
 
-    def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
+    def decode(self, codes: ArrayLike) -> Float64:
         return np.asarray(codes, np.float64)
 
     def encode(
-        self,
-        x: ArrayLike,
-        rounding: Rounding = Rounding.NEAREST_EVEN,
-        noise: NDArray[np.float64] | None = None,
-    ) -> NDArray[np.int64]:
+        self, x: ArrayLike, rounding: Rounding = Rounding.NEAREST_EVEN, noise: Float64 | None = None
+    ) -> Int64:
         steps = round_steps(np.minimum(np.asarray(x, np.float64), self.max), rounding, noise)
         return np.minimum(steps, self.max).astype(np.int64)
 
@@ -85,7 +83,7 @@ def round_nearest(light: Picture, grid: PixelGrid) -> Picture:
     return grid.decode(grid.encode(light * grid.max)) / grid.max
 
 
-def round_noisy(light: Picture, grid: PixelGrid, random: NDArray[np.integer]) -> Picture:
+def round_noisy(light: Picture, grid: PixelGrid, random: Integers) -> Picture:
     """Round each pixel stochastically to the grid. `random`: MAX_RANDOM_BITS bits a pixel."""
     return round_stochastic(grid, light * grid.max, random, MAX_RANDOM_BITS) / grid.max
 
@@ -104,7 +102,7 @@ def blur(picture: Picture, sigma: float) -> Picture:
 
 
 @lru_cache(maxsize=_WEIGHTS_KEPT)
-def _weights(size: int, sigma: float) -> NDArray[np.float64]:
+def _weights(size: int, sigma: float) -> Float64:
     away = np.abs(np.arange(size)[:, None] - np.arange(size))
     weights = np.where(away <= _BLUR_REACH * sigma, np.exp(-((away / sigma) ** 2) / 2), 0.0)
     weights /= weights.sum(axis=1, keepdims=True)
@@ -128,7 +126,7 @@ def blurred_rms(error: Picture, sigmas: Iterable[float]) -> tuple[float, ...]:
 
 
 @lru_cache(maxsize=_PATTERNS_KEPT)
-def _patterns(size: int, sigma: float) -> NDArray[np.float32]:
+def _patterns(size: int, sigma: float) -> Float32:
     """float32[visible, size]: patterns that a blur leaves visible, at their size.
 
     Rows R have RᵀR = WᵀW of the blur's weights W, without the invisible ones.

@@ -9,8 +9,8 @@ from enum import Enum
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Bools, Float32, Float64, UInt8
 from fp8core.formats.float_format import FloatFormat
 from fp8core.inputs.recorded import Part, Step, tensor
 from fp8core.linear import MATMULS, WGRAD, Axis, Matmul, Side
@@ -37,8 +37,8 @@ class Scales(Enum):
 class Numbers:
     """a: float32[ROWS, K] and b: float32[K], as recorded."""
 
-    a: NDArray[np.float32]
-    b: NDArray[np.float32]
+    a: Float32
+    b: Float32
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,15 +50,15 @@ class Pulled:
     exact numbers.
     """
 
-    a: NDArray[np.float32]
-    values: NDArray[np.float64]
-    codes: NDArray[np.uint8]
-    scale: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    exact: NDArray[np.float64]
+    a: Float32
+    values: Float64
+    codes: UInt8
+    scale: Float64
+    sums: Float64
+    exact: Float64
 
     @property
-    def is_lost(self) -> NDArray[np.bool_]:
+    def is_lost(self) -> Bools:
         """bool[F, ROWS, K]: numbers that became 0."""
         return (self.values == 0) & (self.a != 0)
 
@@ -68,16 +68,14 @@ def recorded(matmul: Matmul = WGRAD) -> Numbers:
     """The recorded case. Raises FileNotFoundError."""
     first = {Axis.TOKENS: FIRST_TOKEN, Axis.OUT: FIRST_CHANNEL, Axis.IN: COLUMN}
 
-    def crop(side: Side, count: int) -> NDArray[np.float32]:
+    def crop(side: Side, count: int) -> Float32:
         x, row, k = tensor(PART, STEP, matmul.operand(side)), first[matmul.free(side)], first[matmul.k]
         return (x.T if matmul.k_is_rows(side) else x)[row : row + count, k : k + K].copy()
 
     return Numbers(a=crop(Side.A, ROWS), b=crop(Side.B, 1)[0])
 
 
-def pulled(
-    numbers: Numbers, index: int, factors: NDArray[np.float64], spec: MatmulSpec, scales: Scales
-) -> Pulled:
+def pulled(numbers: Numbers, index: int, factors: Float64, spec: MatmulSpec, scales: Scales) -> Pulled:
     """The matmul after number `index` of A, row by row, was multiplied by each of float64[F] `factors`.
 
     `spec`: formats and scale rules; `scales`: tiles. Raises ValueError for an index outside A, and for a
@@ -116,9 +114,7 @@ def is_plain(spec: MatmulSpec) -> bool:
     )
 
 
-def _rounded(
-    x: NDArray[np.float32], spec: OperandSpec, *, is_scaled: bool
-) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.float64]]:
+def _rounded(x: Float32, spec: OperandSpec, *, is_scaled: bool) -> tuple[Float64, UInt8, Float64]:
     if not is_scaled:
         codes = spec.format.encode(x).astype(np.uint8)
         return spec.format.decode(codes), codes, np.ones(len(x))

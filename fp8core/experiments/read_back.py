@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Bools, Float32, Float64, Floats
 from fp8core.formats import FORMATS
 from fp8core.philox import random_bits
 from fp8core.quantize import RANDOM_BITS, prepared, quantize, quantized_values
@@ -16,7 +16,7 @@ from fp8core.tiles import TileGrid
 _BF16 = FORMATS["bf16"]
 
 
-def as_bf16(x: NDArray[np.floating]) -> NDArray[np.float32]:
+def as_bf16(x: Floats) -> Float32:
     return _BF16.rounded(x).astype(np.float32)
 
 
@@ -29,11 +29,11 @@ class ReadBack:
     """
 
     operand: Operand
-    given: NDArray[np.float64]
-    made_of: NDArray[np.float64]
-    values: NDArray[np.float64]
-    scale: NDArray[np.float32]
-    noise: NDArray[np.float64] | None = None
+    given: Float64
+    made_of: Float64
+    values: Float64
+    scale: Float32
+    noise: Float64 | None = None
 
     @property
     def grid(self) -> TileGrid:
@@ -44,28 +44,28 @@ class ReadBack:
         return self.made_of is self.given
 
     @cached_property
-    def error(self) -> NDArray[np.float64]:
+    def error(self) -> Float64:
         return self.values - self.given
 
     @cached_property
-    def squared(self) -> NDArray[np.float64]:
+    def squared(self) -> Float64:
         return self.error**2
 
     @cached_property
-    def energy(self) -> NDArray[np.float64]:
+    def energy(self) -> Float64:
         return self.given**2
 
     @cached_property
-    def dead(self) -> NDArray[np.bool_]:
+    def dead(self) -> Bools:
         """Nonzero elements that become zero."""
         return (self.values == 0) & (self.made_of != 0)
 
-    def in_place(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def in_place(self, x: Float64) -> Float64:
         """Rotate results back to the tensor's own elements."""
         return _turned(x, self.operand, back=True)
 
 
-def read_back(x: NDArray[np.float32], operand: Operand, seed: int = 0) -> ReadBack:
+def read_back(x: Float32, operand: Operand, seed: int = 0) -> ReadBack:
     """Quantize x: float32[rows, columns] as an operand, and read the numbers back.
 
     `seed` draws the bits of stochastic rounding. A delayed scale is a first step's. Raises ValueError as
@@ -86,7 +86,7 @@ def read_back(x: NDArray[np.float32], operand: Operand, seed: int = 0) -> ReadBa
     return ReadBack(operand=operand, given=given, made_of=made_of, values=values, scale=scale, noise=noise)
 
 
-def _turned(x: NDArray[np.float64], operand: Operand, back: bool = False) -> NDArray[np.float64]:
+def _turned(x: Float64, operand: Operand, back: bool = False) -> Float64:
     """Rotate x's runs along K, or rotate them back; a last short run stays."""
     rotation: Rotation | None = operand.spec.rotation
     if rotation is None:

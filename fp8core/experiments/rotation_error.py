@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Bools, Float32, Float64
 from fp8core.errors import ErrorParts, split_error
 from fp8core.experiments.outliers import OutlierVectors
 from fp8core.formats import Format
@@ -39,13 +39,13 @@ class VectorError:
 class Quantized:
     """`numbers` float64[n, size], their `values`, and a scale for each tile of `grid`."""
 
-    numbers: NDArray[np.float64]
-    values: NDArray[np.float64]
-    scale: NDArray[np.float32]
+    numbers: Float64
+    values: Float64
+    scale: Float32
     grid: TileGrid
 
     @cached_property
-    def error(self) -> NDArray[np.float64]:
+    def error(self) -> Float64:
         return self.values - self.numbers
 
     @property
@@ -67,16 +67,16 @@ class Frame:
     rotation: Rotation | None = None
 
     @cached_property
-    def linear(self) -> NDArray[np.float64]:
+    def linear(self) -> Float64:
         """float64[2, n, size]: the rest, and outliers of magnitude 1."""
         both = np.stack([self.vectors.rest, self.vectors.outliers])
         return both if self.rotation is None else self.rotation.apply(both)
 
-    def exact(self, magnitude: float) -> NDArray[np.float64]:
+    def exact(self, magnitude: float) -> Float64:
         rest, outliers = self.linear
         return rest + magnitude * outliers
 
-    def at(self, magnitude: float) -> NDArray[np.float64]:
+    def at(self, magnitude: float) -> Float64:
         """float64[n, size]: numbers before quantization, in fp32 if not rotated."""
         if self.rotation is None:
             return self.vectors.at(magnitude).astype(np.float64)
@@ -105,7 +105,7 @@ class Frame:
         return tuple(errors)
 
     @cached_property
-    def _is_outlier(self) -> NDArray[np.bool_]:
+    def _is_outlier(self) -> Bools:
         return self.vectors.is_outlier
 
     @cached_property
@@ -113,7 +113,7 @@ class Frame:
         return float(np.sum(self.vectors.rest**2))
 
     @cached_property
-    def _outliers_rows(self) -> NDArray[np.float64]:
+    def _outliers_rows(self) -> Float64:
         assert self.rotation is not None, "these vectors are not rotated"
         n, size = self.vectors.rest.shape
         places = np.nonzero(self._is_outlier)[1]
@@ -121,7 +121,7 @@ class Frame:
         units[np.arange(len(places)), places] = 1.0
         return self.rotation.apply(units).reshape(n, -1, size)
 
-    def _errors_of_rest(self, error: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _errors_of_rest(self, error: Float64, total: Float64) -> Float64:
         """float64[magnitudes]: ‖e‖² beside the outliers, of error[magnitudes, n, size].
 
         After rotating back, an element's error is the product with its row: subtracting the outliers' errors
@@ -134,14 +134,14 @@ class Frame:
         return np.maximum(total - _energies(of_outliers), 0.0)
 
 
-def _quantized(numbers: NDArray[np.float64], spec: OperandSpec) -> Quantized:
+def _quantized(numbers: Float64, spec: OperandSpec) -> Quantized:
     x = numbers.astype(np.float32)
     grid = TileGrid.over(x.shape, (spec.tile.mn, spec.tile.k))
     values, scale = quantized_values(x, grid, spec)
     return Quantized(numbers=numbers, values=values, scale=scale, grid=grid)
 
 
-def _energies(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _energies(x: Float64) -> Float64:
     flat = x.reshape(len(x), -1)
     return np.einsum("ij,ij->i", flat, flat)
 
@@ -158,7 +158,7 @@ def product_errors(a: Frame, b: Frame, magnitudes: Iterable[float], spec: Operan
     return tuple(of_error(np.hstack([left.error, left.numbers])) / of_truth(left.numbers) for left in lefts)
 
 
-def _norm_with(b: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], float]:
+def _norm_with(b: Float64) -> Callable[[Float64], float]:
     """a[M, K] → ‖A Bᵀ‖ for b[N, K]; for small K it is <AᵀA, BᵀB>, without an [M, N] product."""
     if b.shape[1] >= len(b):
         return lambda a: float(np.linalg.norm(a @ b.T))

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float32, Float64
 from fp8core.errors import rel_err
 from fp8core.experiments.operand_error import tile_sums
 from fp8core.linear import FPROP, LayerTensor
@@ -55,10 +55,10 @@ class CheckpointError:
     result: float
     block_growth: float
     changed: float
-    blocks: NDArray[np.float64]
+    blocks: Float64
 
 
-def read_checkpoint(w: NDArray[np.float32], reading: Reading) -> NDArray[np.float64]:
+def read_checkpoint(w: Float32, reading: Reading) -> Float64:
     """float64[out, in]: numbers that the matmul gets of weights w: float32[out, in]."""
     checkpoint, scale = quantized_values(w, _operand(CHECKPOINT))
     match reading:
@@ -78,7 +78,7 @@ def stored_as(reading: Reading) -> Operand:
     return _operand(CHECKPOINT if reading is Reading.AS_MADE else ROUNDED)
 
 
-def checkpoint_errors(w: NDArray[np.float32], x: NDArray[np.float32]) -> tuple[CheckpointError, ...]:
+def checkpoint_errors(w: Float32, x: Float32) -> tuple[CheckpointError, ...]:
     """Errors of all readings, for w: float32[out, in] and x: float32[tokens, in]."""
     exact = w.astype(np.float64)
     checkpoint = read_checkpoint(w, Reading.AS_MADE)

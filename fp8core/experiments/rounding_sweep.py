@@ -4,14 +4,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float64
 from fp8core.checks import whole
 from fp8core.formats import Format
 from fp8core.stochastic import Debias, chances, moments
 
 
-def values_around(format_: Format, center: float, steps: int) -> NDArray[np.float64]:
+def values_around(format_: Format, center: float, steps: int) -> Float64:
     """float64[steps + 1]: neighboring values from 0 on, `center` near their middle.
 
     Raises ValueError if the format has fewer, or too many to list.
@@ -30,15 +30,15 @@ def values_around(format_: Format, center: float, steps: int) -> NDArray[np.floa
 class Sweep:
     """Both roundings of each x. `step`: gap around x; `chance`: probability of its upper end."""
 
-    x: NDArray[np.float64]
-    step: NDArray[np.float64]
-    nearest: NDArray[np.float64]
-    chance: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    deviation: NDArray[np.float64]
+    x: Float64
+    step: Float64
+    nearest: Float64
+    chance: Float64
+    mean: Float64
+    deviation: Float64
 
 
-def sweep(format_: Format, values: NDArray[np.float64], points: int, bits: int, debias: Debias) -> Sweep:
+def sweep(format_: Format, values: Float64, points: int, bits: int, debias: Debias) -> Sweep:
     """`points` x in each gap between `values`, evenly, from half a spacing above its lower end."""
     whole("the number of points", points, 1)
     shares = (np.arange(points) + 0.5) / points
@@ -73,7 +73,7 @@ def noisy_error(s: Sweep) -> RoundingError:
     return _error((s.mean - s.x) / s.step, s.deviation / s.step)
 
 
-def _error(bias: NDArray[np.float64], deviation: NDArray[np.float64]) -> RoundingError:
+def _error(bias: Float64, deviation: Float64) -> RoundingError:
     return RoundingError(
         mean=float(bias.mean()),
         worst_bias=float(np.abs(bias).max()),

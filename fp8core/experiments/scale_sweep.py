@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fp8core.arrays import Float64
 from fp8core.checks import reals
 from fp8core.formats import Format
 
@@ -17,19 +18,19 @@ class ScaleSweep:
     and that become zero.
     """
 
-    scale: NDArray[np.float64]
-    saturation: NDArray[np.float64]
-    deadzone: NDArray[np.float64]
-    grid: NDArray[np.float64]
-    saturated_share: NDArray[np.float64]
-    dead_share: NDArray[np.float64]
+    scale: Float64
+    saturation: Float64
+    deadzone: Float64
+    grid: Float64
+    saturated_share: Float64
+    dead_share: Float64
 
     @property
-    def total(self) -> NDArray[np.float64]:
+    def total(self) -> Float64:
         return self.saturation + self.deadzone + self.grid
 
     @property
-    def sqnr_db(self) -> NDArray[np.float64]:
+    def sqnr_db(self) -> Float64:
         """-10 log10 of the squared relative error; inf without any."""
         with np.errstate(divide="ignore"):
             return -10.0 * np.log10(self.total)
@@ -87,7 +88,7 @@ def sweep_scale(x: ArrayLike, format_: Format, scales: ArrayLike) -> ScaleSweep:
 class _Side:
     """Numbers of one sign, by size: zeros first, saturated ones last."""
 
-    def __init__(self, x: NDArray[np.float64], format_: Format, sign: float) -> None:
+    def __init__(self, x: Float64, format_: Format, sign: float) -> None:
         self._sizes = np.sort(x[x > 0])
         self._energy_up_to = np.concatenate([[0.0], np.cumsum(self._sizes**2)])
         self._format, self._sign = format_, sign

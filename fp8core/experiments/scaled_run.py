@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float64
 from fp8core.formats import Format
 from fp8core.rounding import Overflow
 
@@ -30,10 +30,10 @@ class ScaledRuns:
     without rounding. `zeros`, `beyond` float64[scales]: shares of gradients that became zero, or overflowed.
     """
 
-    losses: NDArray[np.float64]
-    exact: NDArray[np.float64]
-    zeros: NDArray[np.float64]
-    beyond: NDArray[np.float64]
+    losses: Float64
+    exact: Float64
+    zeros: Float64
+    beyond: Float64
 
     def ended(self, log2_scale: int) -> int | None:
         """Step after which a run's loss is not finite, or None."""
@@ -54,7 +54,7 @@ def scaled_runs(format_: Format, overflow: Overflow) -> ScaledRuns:
     return ScaledRuns(losses=losses, exact=exact, zeros=zeros, beyond=beyond)
 
 
-def _layer() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _layer() -> tuple[Float64, Float64, Float64]:
     """Inputs [samples, weights], target outputs [samples], and rates [weights]."""
     rng = np.random.default_rng(_SEED)
     x = rng.standard_normal((SAMPLES, WEIGHTS)) * 2.0 ** rng.uniform(-OCTAVES, OCTAVES, WEIGHTS)
@@ -63,9 +63,7 @@ def _layer() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float
     return x, targets, 1 / (_SLOWNESS * energy)
 
 
-def _descend(
-    format_: Format | None, overflow: Overflow
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _descend(format_: Format | None, overflow: Overflow) -> tuple[Float64, Float64, Float64]:
     x, targets, rate = _layer()
     scale = np.exp2(LOG2_SCALES)[:, None] if format_ else np.ones((1, 1))
     w = np.zeros((len(scale), WEIGHTS))

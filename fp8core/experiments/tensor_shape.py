@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float64, Floats
 from fp8core.experiments.error_curves import crest_factor
 
 BIN = 0.5
@@ -35,7 +35,7 @@ class TensorShape:
     shares: tuple[float, ...]
 
 
-def tensor_shape(x: NDArray[np.floating]) -> TensorShape:
+def tensor_shape(x: Floats) -> TensorShape:
     """Shape of x [rows, columns]. Raises ValueError if all of it is zero."""
     x = x.astype(np.float64)
     size = np.abs(x)
@@ -59,7 +59,7 @@ def tensor_shape(x: NDArray[np.floating]) -> TensorShape:
     )
 
 
-def _ratio(x: NDArray[np.float64], axis: int) -> float:
+def _ratio(x: Float64, axis: int) -> float:
     """Size of a large row or column over a small one, without zeros."""
     sizes = np.sqrt(np.mean(x**2, axis=axis))
     low, high = np.quantile(sizes[sizes > 0], ROW_ENDS)

@@ -7,8 +7,8 @@ the gradient belongs to another weight than the forward pass used.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float32, Float64
 from fp8core.experiments.read_back import read_back
 from fp8core.linear import DGRAD, FPROP, LayerTensor, Matmul
 from fp8core.recipes import Operand, OperandSpec, Recipe
@@ -50,9 +50,7 @@ def copies(readers: tuple[Operand | None, Operand | None]) -> tuple[Operand | No
     return (first,) if same_copy(first) == same_copy(second) else readers
 
 
-def disagreement(
-    w: NDArray[np.float32], readers: tuple[Operand | None, Operand | None], seed: int = 0
-) -> Disagreement:
+def disagreement(w: Float32, readers: tuple[Operand | None, Operand | None], seed: int = 0) -> Disagreement:
     """Compare two readers of w: float32[out, in], rotated back; None reads w itself.
 
     Raises ValueError if all of w is zero.
@@ -72,7 +70,7 @@ def _reader(recipe: Recipe, matmul: Matmul) -> Operand | None:
     return recipe.operand(matmul, matmul.side_of(LayerTensor.W))
 
 
-def _values_read(w: NDArray[np.float32], operand: Operand | None, seed: int) -> NDArray[np.float64]:
+def _values_read(w: Float32, operand: Operand | None, seed: int) -> Float64:
     if operand is None:
         return w.astype(np.float64)
     tensor = read_back(w, operand, seed)

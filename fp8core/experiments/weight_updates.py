@@ -9,8 +9,8 @@ from enum import Enum
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float64, Int32, Int64, Integers, Intp
 from fp8core.formats import Format
 from fp8core.stochastic import chances, nearest_of, neighbors
 
@@ -25,7 +25,7 @@ class Pull(Enum):
     TARGET = f"g = w − {TARGET:g}: toward {TARGET:g}"
 
 
-def gradient(pull: Pull, w: NDArray[np.float64]) -> NDArray[np.float64]:
+def gradient(pull: Pull, w: Float64) -> Float64:
     match pull:
         case Pull.DOWN:
             return np.ones_like(w)
@@ -53,25 +53,18 @@ class Walk:
     twice. `freeze`: None if nearest moves to the end. `drift`: mean of the first stochastic step.
     """
 
-    exact: NDArray[np.float64]
-    nearest: NDArray[np.float64]
-    values: NDArray[np.float64]
-    places: NDArray[np.intp]
+    exact: Float64
+    nearest: Float64
+    values: Float64
+    places: Intp
     freeze: Freeze | None
     drift: float
 
-    def stochastic(self, steps: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.float64]:
+    def stochastic(self, steps: Integers | slice = slice(None)) -> Float64:
         return self.values[self.places[steps].T]
 
 
-def walk(
-    format_: Format,
-    start: float,
-    lr: float,
-    pull: Pull,
-    random: NDArray[np.integer],
-    bits: int,
-) -> Walk:
+def walk(format_: Format, start: float, lr: float, pull: Pull, random: Integers, bits: int) -> Walk:
     """Walk from `start`, rounded first; `random` [steps, runs] in 0..2**bits is each step's R."""
     moves = _moves(format_, lr, pull)
     values = moves.values
@@ -98,11 +91,11 @@ class _Moves:
     The unrounded value is at `fraction` between the neighbors.
     """
 
-    values: NDArray[np.float64]
-    nearest: NDArray[np.int32]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    fraction: NDArray[np.float64]
+    values: Float64
+    nearest: Int32
+    low: Int32
+    high: Int32
+    fraction: Float64
 
 
 @lru_cache(maxsize=_MOVES_KEPT)
@@ -118,11 +111,11 @@ def _moves(format_: Format, lr: float, pull: Pull) -> _Moves:
 
 
 @lru_cache(maxsize=_MOVES_KEPT)
-def _values(format_: Format) -> NDArray[np.float64]:
+def _values(format_: Format) -> Float64:
     return np.unique(format_.values[np.isfinite(format_.values)])
 
 
-def _nearest_path(nearest: NDArray[np.int32], first: int, steps: int) -> NDArray[np.intp]:
+def _nearest_path(nearest: Int32, first: int, steps: int) -> Intp:
     path = np.full(steps + 1, first, np.intp)
     at = first
     for step in range(1, steps + 1):
@@ -134,9 +127,7 @@ def _nearest_path(nearest: NDArray[np.int32], first: int, steps: int) -> NDArray
     return path
 
 
-def _paths(
-    moves: _Moves, up: NDArray[np.int64], first: int, random: NDArray[np.integer], bits: int
-) -> NDArray[np.intp]:
+def _paths(moves: _Moves, up: Int64, first: int, random: Integers, bits: int) -> Intp:
     """intp[steps + 1, runs]: twice the places of weights rounded stochastically.
 
     An odd number is the way up from a place: one table has both.
@@ -159,7 +150,7 @@ def _paths(
     return paths
 
 
-def _unrounded(start: float, lr: float, pull: Pull, steps: int) -> NDArray[np.float64]:
+def _unrounded(start: float, lr: float, pull: Pull, steps: int) -> Float64:
     """float64[steps + 1]: closed form of the recursion."""
     step = np.arange(steps + 1, dtype=np.float64)
     match pull:
@@ -171,7 +162,7 @@ def _unrounded(start: float, lr: float, pull: Pull, steps: int) -> NDArray[np.fl
             return TARGET + (start - TARGET) * (1 - lr) ** step
 
 
-def _freeze(moves: _Moves, lr: float, pull: Pull, path: NDArray[np.intp]) -> Freeze | None:
+def _freeze(moves: _Moves, lr: float, pull: Pull, path: Intp) -> Freeze | None:
     still = np.flatnonzero(path[1:] == path[:-1])
     if not still.size:
         return None

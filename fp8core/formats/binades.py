@@ -6,8 +6,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Int64
 from fp8core.formats.protocol import Format
 
 _KEPT = 256
@@ -43,7 +43,7 @@ def mantissa_bits(format_: Format, exponent: int) -> int:
     return int(_mantissa_bits(format_, np.array([exponent]))[0])
 
 
-def _mantissa_bits(format_: Format, exponents: NDArray[np.int64]) -> NDArray[np.int64]:
+def _mantissa_bits(format_: Format, exponents: Int64) -> Int64:
     starts = np.ldexp(1.0, exponents)
     gaps = np.where(starts == format_.max, format_.gap_beyond, format_.ulp(starts))
     return exponents - np.rint(np.log2(gaps)).astype(np.int64)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fp8core.arrays import Bools, Float64, Int64
 from fp8core.checks import codes_of, instance, reals, whole
 from fp8core.formats.protocol import Format, code_for
 from fp8core.rounding import Overflow, Rounding, round_steps
@@ -153,18 +154,18 @@ class FloatFormat(Format):
         return "S" * self.signed + "E" * self.exponent_bits + "M" * self.mantissa_bits
 
     @cached_property
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> Float64:
         """float64[2**bits], for at most 16 bits."""
         if self.bits > _TABLE_BITS:
             raise ValueError(f"{self.name} has 2**{self.bits} codes; a table is kept up to 16 bits")
         return self._decode(np.arange(1 << self.bits))
 
-    def ulp(self, x: ArrayLike) -> NDArray[np.float64]:
+    def ulp(self, x: ArrayLike) -> Float64:
         """float64, shape of x: step between codes in the binade of |x|."""
         size = np.abs(reals("x", x).astype(np.float64, copy=False))
         return np.ldexp(1.0, self._exponent(size) - self.mantissa_bits)
 
-    def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
+    def decode(self, codes: ArrayLike) -> Float64:
         """float64, shape of codes. Raises ValueError for codes beyond the format's bits."""
         codes = codes_of(self.name, self.bits, codes)
         return self.values[codes] if self.bits <= _TABLE_BITS else self._decode(codes.astype(np.int64))
@@ -174,7 +175,7 @@ class FloatFormat(Format):
         x: ArrayLike,
         rounding: Rounding = Rounding.NEAREST_EVEN,
         overflow: Overflow = Overflow.SATURATE,
-        noise: NDArray[np.float64] | None = None,
+        noise: Float64 | None = None,
     ) -> NDArray[Any]:
         """Codes of x, as in `Format.encode`.
 
@@ -191,9 +192,7 @@ class FloatFormat(Format):
             codes[start : start + _AT_ONCE] = self._encode(part, beyond, rounding, None)
         return codes.reshape(x.shape)
 
-    def _encode(
-        self, x: NDArray[np.float64], beyond: int, rounding: Rounding, noise: NDArray[np.float64] | None
-    ) -> NDArray[Any]:
+    def _encode(self, x: Float64, beyond: int, rounding: Rounding, noise: Float64 | None) -> NDArray[Any]:
         code = self._magnitude_code(x, rounding, noise)
         code = np.where((code > self.max_code) | np.isinf(x), beyond, code)
         if self.signed:
@@ -209,7 +208,7 @@ class FloatFormat(Format):
             code = np.where(nan, code_for(self, Overflow.NAN) | sign, code)
         return code.astype(self.code_dtype)
 
-    def rounded(self, x: ArrayLike) -> NDArray[np.float64]:
+    def rounded(self, x: ArrayLike) -> Float64:
         if not self.signed:
             return super().rounded(x)
         values = reals("x", x).astype(np.float64)
@@ -223,7 +222,7 @@ class FloatFormat(Format):
         values -= large
         return np.clip(values, -self.max, self.max, out=values)
 
-    def rounds_beyond(self, x: ArrayLike) -> NDArray[np.bool_]:
+    def rounds_beyond(self, x: ArrayLike) -> Bools:
         x = reals("x", x).astype(np.float64, copy=False)
         if not self.signed:
             beyond = self._magnitude_code(x, Rounding.NEAREST_EVEN, None) > self.max_code
@@ -240,9 +239,7 @@ class FloatFormat(Format):
         tie = np.array([self._halfway_beyond])
         return bool(self._magnitude_code(tie, Rounding.NEAREST_EVEN, None)[0] > self.max_code)
 
-    def _magnitude_code(
-        self, x: NDArray[np.float64], rounding: Rounding, noise: NDArray[np.float64] | None
-    ) -> NDArray[np.int64]:
+    def _magnitude_code(self, x: Float64, rounding: Rounding, noise: Float64 | None) -> Int64:
         """Code of |x| rounded, without an upper end; 0's if x is not finite."""
         magnitude = np.where(np.isfinite(x), np.abs(x), 0.0)
         exponent = self._exponent(magnitude)
@@ -252,19 +249,19 @@ class FloatFormat(Format):
         offset = 0 if self.signed else 1 << self.mantissa_bits
         return np.maximum(((exponent - self.e_min) << self.mantissa_bits) + (steps - offset), 0)
 
-    def _exponent(self, magnitude: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _exponent(self, magnitude: Float64) -> Int64:
         """Exponent of each magnitude's binade, at least e_min."""
         exponent = (magnitude.view(np.int64) >> _FP64_MANTISSA) - _FP64_BIAS
         return np.maximum(exponent, self.e_min)
 
-    def _magnitudes(self, magnitude: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _magnitudes(self, magnitude: Int64) -> Float64:
         field, mantissa = magnitude >> self.mantissa_bits, magnitude & ((1 << self.mantissa_bits) - 1)
         normal = field > 0 if self.signed else np.ones(field.shape, bool)
         steps = mantissa + np.where(normal, 1 << self.mantissa_bits, 0)
         exponent = np.maximum(field - self.bias, self.e_min)
         return np.ldexp(steps.astype(np.float64), exponent - self.mantissa_bits)
 
-    def _decode(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _decode(self, codes: Int64) -> Float64:
         magnitude = codes & self.magnitude_mask
         finite = magnitude <= self.max_code
         values = np.where(finite, self._magnitudes(np.where(finite, magnitude, 0)), np.nan)

@@ -5,6 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fp8core.arrays import Bools, Float64
 from fp8core.checks import reals
 from fp8core.rounding import Overflow, Rounding
 
@@ -67,11 +68,11 @@ class Format(Protocol):
         """Role of each bit of a code, from the top, a letter each."""
         ...
 
-    def ulp(self, x: ArrayLike) -> NDArray[np.float64]:
+    def ulp(self, x: ArrayLike) -> Float64:
         """float64, shape of x: step between the values around |x|."""
         ...
 
-    def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
+    def decode(self, codes: ArrayLike) -> Float64:
         """float64, shape of codes: exact values. Raises ValueError for codes beyond the format's bits."""
         ...
 
@@ -80,7 +81,7 @@ class Format(Protocol):
         x: ArrayLike,
         rounding: Rounding = Rounding.NEAREST_EVEN,
         overflow: Overflow = Overflow.SATURATE,
-        noise: NDArray[np.float64] | None = None,
+        noise: Float64 | None = None,
     ) -> NDArray[Any]:
         """Codes of x, rounded once from float64: `code_dtype`, shape of x.
 
@@ -92,7 +93,7 @@ class Format(Protocol):
         """
         ...
 
-    def rounded(self, x: ArrayLike) -> NDArray[np.float64]:
+    def rounded(self, x: ArrayLike) -> Float64:
         """float64, shape of x: value of each number's code, nearest even, saturating.
 
         NaN stays NaN; a zero may lose its sign.
@@ -101,7 +102,7 @@ class Format(Protocol):
         nan = np.isnan(x)
         return np.where(nan, x, self.decode(self.encode(np.where(nan, 0.0, x))))
 
-    def rounds_beyond(self, x: ArrayLike) -> NDArray[np.bool_]:
+    def rounds_beyond(self, x: ArrayLike) -> Bools:
         """bool, shape of x: True if x, to nearest even, rounds beyond the last value on its side.
 
         Never for NaN, nor for negative numbers in an unsigned format.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fp8core.arrays import Bools, Float64, Int64
 from fp8core.checks import codes_of, instance, reals, whole
 from fp8core.formats.protocol import Format, code_for
 from fp8core.rounding import Overflow, Rounding, round_steps
@@ -74,26 +75,26 @@ class TableFormat(Format):
         return self.layouts[whole(f"a code of {self.name}", code, 0, len(self.layouts) - 1)]
 
     @cached_property
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> Float64:
         return np.array(self.table, np.float64)
 
     @cached_property
-    def _codes(self) -> NDArray[np.int64]:
+    def _codes(self) -> Int64:
         finite = np.flatnonzero(np.isfinite(self.values))
         return finite[np.argsort(self.values[finite], kind="stable")]
 
     @cached_property
-    def _finite(self) -> NDArray[np.float64]:
+    def _finite(self) -> Float64:
         return self.values[self._codes]
 
-    def ulp(self, x: ArrayLike) -> NDArray[np.float64]:
+    def ulp(self, x: ArrayLike) -> Float64:
         """float64, shape of x: gap between the finite values around |x| (the last gap beyond max)."""
         size = np.abs(reals("x", x).astype(np.float64, copy=False))
         above = np.searchsorted(self._finite, size, side="right")
         above = np.clip(above, 1, self._finite.size - 1)
         return self._finite[above] - self._finite[above - 1]
 
-    def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
+    def decode(self, codes: ArrayLike) -> Float64:
         return self.values[codes_of(self.name, self.bits, codes)]
 
     def encode(
@@ -101,7 +102,7 @@ class TableFormat(Format):
         x: ArrayLike,
         rounding: Rounding = Rounding.NEAREST_EVEN,
         overflow: Overflow = Overflow.SATURATE,
-        noise: NDArray[np.float64] | None = None,
+        noise: Float64 | None = None,
     ) -> NDArray[Any]:
         x = reals("x", x).astype(np.float64, copy=False)
         nan = np.isnan(x)
@@ -111,7 +112,7 @@ class TableFormat(Format):
             code = np.where(nan, code_for(self, Overflow.NAN), code)
         return code.astype(self.code_dtype)
 
-    def rounded(self, x: ArrayLike) -> NDArray[np.float64]:
+    def rounded(self, x: ArrayLike) -> Float64:
         x = reals("x", x).astype(np.float64, copy=False)
         nearest = self._finite[np.searchsorted(self._turns, x, side="right")]
         nan = np.isnan(x)
@@ -128,20 +129,18 @@ class TableFormat(Format):
         )
 
     @cached_property
-    def _turns(self) -> NDArray[np.float64]:
+    def _turns(self) -> Float64:
         """float64[values - 1]: smallest number that rounds up, between neighboring values."""
         low, high = self._finite[:-1], self._finite[1:]
         middle = (low + high) / 2
         return np.where(self._codes[1:] & 1, np.nextafter(middle, np.inf), middle)
 
-    def rounds_beyond(self, x: ArrayLike) -> NDArray[np.bool_]:
+    def rounds_beyond(self, x: ArrayLike) -> Bools:
         x = reals("x", x).astype(np.float64, copy=False)
         low, high = self._ends
         return (x < low) | (x > high)
 
-    def _place(
-        self, x: NDArray[np.float64], rounding: Rounding, noise: NDArray[np.float64] | None
-    ) -> NDArray[np.int64]:
+    def _place(self, x: Float64, rounding: Rounding, noise: Float64 | None) -> Int64:
         """Places that x rounds to among the finite values, from 1; 0 and the last place overflow.
 
         NaN has the place of 0.
@@ -157,7 +156,7 @@ class TableFormat(Format):
         steps = odd + (inside - grid[near]) / (grid[far] - grid[near])
         return np.where(round_steps(steps, rounding, noise) - odd >= 1, far, near)
 
-    def _codes_with_ends(self, overflow: Overflow) -> NDArray[np.int64]:
+    def _codes_with_ends(self, overflow: Overflow) -> Int64:
         """Codes of the finite values in order, between the overflow codes."""
         above = code_for(self, overflow)
         match overflow:

@@ -14,8 +14,9 @@ Source: Zhang and Sennrich, "Root mean square layer normalization" (arXiv 1910.0
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fp8core.arrays import Float32
 from fp8core.checks import reals
 from fp8core.formats import FORMATS
 
@@ -30,7 +31,7 @@ _STEP = 1 << _FP32.mantissa_bits
 _LONGEST = 63
 
 
-def reciprocal_rms(x: ArrayLike, eps: float) -> NDArray[np.float32]:
+def reciprocal_rms(x: ArrayLike, eps: float) -> Float32:
     """float32[rows]: 1 / √(mean square + eps) of each row. x: [rows, columns], bf16 numbers.
 
     Raises ValueError for more than MOST_COLUMNS columns.
@@ -43,7 +44,7 @@ def reciprocal_rms(x: ArrayLike, eps: float) -> NDArray[np.float32]:
         return np.float32(1) / np.sqrt(mean + np.float32(eps))
 
 
-def rms_norm(x: ArrayLike, weight: ArrayLike, eps: float) -> NDArray[np.float32]:
+def rms_norm(x: ArrayLike, weight: ArrayLike, eps: float) -> Float32:
     """float32[rows, columns] of bf16 numbers: x over its rows' root mean square, times weight [columns].
 
     Raises ValueError for a weight of another length, and as reciprocal_rms.
@@ -57,7 +58,7 @@ def rms_norm(x: ArrayLike, weight: ArrayLike, eps: float) -> NDArray[np.float32]
     return y.astype(FORMATS["bf16"].ml_dtype).astype(np.float32)
 
 
-def _sum_of_squares(x: NDArray[np.float32]) -> NDArray[np.float32]:
+def _sum_of_squares(x: Float32) -> Float32:
     runs = np.pad(x * x, [(0, 0), (0, -x.shape[1] % RUN)]).reshape(x.shape[0], -(-x.shape[1] // RUN), RUN)
     while runs.shape[2] > 1:
         runs = runs[:, :, 0::2] + runs[:, :, 1::2]

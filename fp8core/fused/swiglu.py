@@ -22,9 +22,10 @@ chain, and this one, do not.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fp8core.accumulators.terms import to_odd, two_sum
+from fp8core.arrays import Float32
 from fp8core.checks import reals
 from fp8core.formats import FORMATS
 
@@ -44,7 +45,7 @@ _MANTISSA = FORMATS["fp32"].mantissa_bits
 _OUT = FORMATS["bf16"]
 
 
-def multiply_add(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> NDArray[np.float32]:
+def multiply_add(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Float32:
     """float32: a · b + c, rounded once to nearest even, as a GPU's FFMA.
 
     In float64 the product is exact, and the sum is rounded to odd: no second rounding takes it for a tie.
@@ -57,7 +58,7 @@ def multiply_add(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> NDArray[np.float32
         return to_odd(total, np.where(np.isfinite(error), error, 0.0)).astype(np.float32)
 
 
-def sigmoid(g: ArrayLike) -> NDArray[np.float32]:
+def sigmoid(g: ArrayLike) -> Float32:
     """float32, shape of g, in the order above."""
     g = np.asarray(g, np.float32)
     c = np.fmin(np.fmax(g, -LIMIT), LIMIT)
@@ -71,7 +72,7 @@ def sigmoid(g: ArrayLike) -> NDArray[np.float32]:
     return np.float32(1) / (np.float32(1) + exponential)
 
 
-def swiglu(gate_up: ArrayLike) -> NDArray[np.float32]:
+def swiglu(gate_up: ArrayLike) -> Float32:
     """float32[tokens, inner] of bf16 numbers: SiLU of each row's first half times its second half.
 
     gate_up: [tokens, 2 · inner], bf16 numbers. Raises ValueError for an odd number of columns.
@@ -81,7 +82,7 @@ def swiglu(gate_up: ArrayLike) -> NDArray[np.float32]:
         return _rounded((gate * sigmoid(gate)) * up)
 
 
-def swiglu_backward(dh: ArrayLike, gate_up: ArrayLike) -> NDArray[np.float32]:
+def swiglu_backward(dh: ArrayLike, gate_up: ArrayLike) -> Float32:
     """float32[tokens, 2 · inner] of bf16 numbers: gradient of gate_up for SwiGLU's gradient dh.
 
     Raises ValueError if dh is not [tokens, inner].
@@ -97,7 +98,7 @@ def swiglu_backward(dh: ArrayLike, gate_up: ArrayLike) -> NDArray[np.float32]:
         return np.concatenate([_rounded((dh * up) * slope), _rounded(dh * silu)], axis=1)
 
 
-def _halves(gate_up: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _halves(gate_up: ArrayLike) -> tuple[Float32, Float32]:
     gate_up = reals("gate_up", gate_up, ndim=2).astype(np.float32)
     if gate_up.shape[1] % 2:
         raise ValueError(f"gate_up has two halves of one width, got {gate_up.shape[1]} columns")
@@ -105,5 +106,5 @@ def _halves(gate_up: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.float32
     return gate, up
 
 
-def _rounded(x: NDArray[np.float32]) -> NDArray[np.float32]:
+def _rounded(x: Float32) -> Float32:
     return x.astype(_OUT.ml_dtype).astype(np.float32)

@@ -7,8 +7,8 @@ none, and their size follows from fan-in. A recorded kind has a tensor for each.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fp8core.arrays import Float32
 from fp8core.checks import instance, whole
 from fp8core.inputs import recorded
 from fp8core.inputs.kinds import (
@@ -59,7 +59,7 @@ def draw_operand(
     *,
     fan_in: int,
     outlier_every: int = OUTLIER_EVERY,
-) -> NDArray[np.float32]:
+) -> Float32:
     """float32[rows, columns] of x, w or dy in an experiment, as stored.
 
     `fan_in`: the layer's `in`. Weights have the size 1/√in, which keeps y as large as x; all-Gaussian inputs
@@ -79,7 +79,7 @@ def draw(
     *,
     tensor: LayerTensor = LayerTensor.X,
     outlier_factor: float = OUTLIER_FACTOR,
-) -> NDArray[np.float32]:
+) -> Float32:
     """float32[rows, columns] of the kind; equal arguments give equal numbers.
 
     One of `outlier_every` columns, or rows, is an outlier, `outlier_factor` times larger: pass less than the
@@ -111,7 +111,7 @@ def draw(
     return x
 
 
-def stretch(kind: InputKind, tensor: LayerTensor, count: int, seed: int) -> NDArray[np.float32]:
+def stretch(kind: InputKind, tensor: LayerTensor, count: int, seed: int) -> Float32:
     """float32[count] of a recorded kind: neighbors in memory of x, w or dy.
 
     `seed` draws the first row; they repeat after the last. Raises ValueError for a law.
@@ -121,7 +121,7 @@ def stretch(kind: InputKind, tensor: LayerTensor, count: int, seed: int) -> NDAr
     return recorded.stretch(*RECORDED[kind], tensor, whole("the number of elements", count, 0), seed)
 
 
-def log_uniform_blocks(blocks: int, size: int, seed: int) -> NDArray[np.float32]:
+def log_uniform_blocks(blocks: int, size: int, seed: int) -> Float32:
     """float32[blocks, size]: rows from N(0, 1), scaled so that log2 amax is spread over [0, 1).
 
     Each stretch of 1 / blocks holds one row's. Rows are in random order.

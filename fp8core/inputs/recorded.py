@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fp8core.arrays import Float32, Float64
 from fp8core.linear import LayerTensor
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "tensors"
@@ -101,7 +102,7 @@ def metadata(part: Part, step: Step) -> dict[str, str]:
     return dict(_head(part, step)[2].get(_METADATA, {}))
 
 
-def tensor(part: Part, step: Step, of: LayerTensor) -> NDArray[np.float32]:
+def tensor(part: Part, step: Step, of: LayerTensor) -> Float32:
     """float32[rows, columns] of x, w or dy, exactly as recorded, read-only.
 
     Raises ValueError if the file or the tensor is missing.
@@ -109,7 +110,7 @@ def tensor(part: Part, step: Step, of: LayerTensor) -> NDArray[np.float32]:
     return _values(part, step, of.value)
 
 
-def amax_of(part: Part, of: LayerTensor) -> NDArray[np.float64]:
+def amax_of(part: Part, of: LayerTensor) -> Float64:
     """float64[steps]: amax of a layer's whole tensor at each step. Raises ValueError if missing."""
     series = _amax()["series"].get(part.value, {}).get(of.value)
     if series is None:
@@ -122,7 +123,7 @@ def amax_metadata() -> dict[str, Any]:
     return {key: value for key, value in _amax().items() if key != "series"}
 
 
-def corner(part: Part, step: Step, of: LayerTensor, shape: tuple[int, int], seed: int) -> NDArray[np.float32]:
+def corner(part: Part, step: Step, of: LayerTensor, shape: tuple[int, int], seed: int) -> Float32:
     """float32[rows, columns] of a recorded tensor, repeated beyond its end.
 
     Channels stay in place. Rows begin at one that `seed` draws, seed 0 with the first. Raises ValueError as
@@ -149,7 +150,7 @@ def repeated(x: NDArray[T], shape: tuple[int, int], seed: int) -> NDArray[T]:
     return result
 
 
-def stretch(part: Part, step: Step, of: LayerTensor, count: int, seed: int) -> NDArray[np.float32]:
+def stretch(part: Part, step: Step, of: LayerTensor, count: int, seed: int) -> Float32:
     """float32[count]: neighbors in memory, from the first again after the last.
 
     `seed` draws the first row, 0 the very first. Raises ValueError as `tensor`.
@@ -160,7 +161,7 @@ def stretch(part: Part, step: Step, of: LayerTensor, count: int, seed: int) -> N
 
 
 @lru_cache(maxsize=64)
-def _values(part: Part, step: Step, key: str) -> NDArray[np.float32]:
+def _values(part: Part, step: Step, key: str) -> Float32:
     path, first, places = _head(part, step)
     if key not in places:
         there = ", ".join(name for name in places if name != _METADATA)
