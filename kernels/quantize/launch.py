@@ -1,9 +1,8 @@
 """Launches of the quantizer: passes for an amax, memory for codes and scales, the kernel that writes them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fp8core.packing import packed_bytes
 from fp8core.recipes import Operand
@@ -47,8 +46,7 @@ _ABSENT = (None,) * 9 + (None, None, 1)
 """Arguments of an absent operand, from amax_ptr to outer_mn_tiles."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Source:
+class Source(NamedTuple):
     """The input of a result [rows, halves · columns]: x itself, or tensors to compute it from.
 
     - name: the kernel's SOURCE, "" for x. other: a second tensor to read, or None.
@@ -77,7 +75,7 @@ class Source:
 
     @property
     def tensors(self) -> "tuple[torch.Tensor, ...]":
-        return tuple(each for each in (self.x, self.other, self.amax) if each is not None)
+        return tuple([each for each in (self.x, self.other, self.amax) if each is not None])
 
     @property
     def reads(self) -> float:
@@ -171,14 +169,13 @@ def _outer_scale(operand: Operand, shape: tuple[int, int], device: "torch.device
     return filled(sizes, torch.float32, device, constant or 0.0)
 
 
-def quantize_one(
+def _quantize_alone(
     x: "torch.Tensor",
     operand: Operand,
-    seed: "Scalar | torch.Tensor | None",
-    history: "torch.Tensor | None",
+    seed: "Scalar | torch.Tensor | None" = None,
+    history: "torch.Tensor | None" = None,
 ) -> QuantizedTensor:
-    device, spec = current_device(), operand.spec
-    source = Source(x=x)
+    device, spec, source = current_device(), operand.spec, Source(x)
     sizes, along_k = operand.stored(source.shape), operand.stored((x.stride(0), x.stride(1)))[1]
     lines = x if operand.k_is_rows else x.T
     part_rows = panel_rows(spec, *sizes, device)
@@ -189,31 +186,32 @@ def quantize_one(
     programs = cooperative_programs(device)
     plan = plan_quantize(spec, *sizes, device.kind, side_by_side=along_k == 1, programs=programs)
     if operand.saved is not None and plan.only.saved is None:
-        source = replace(source, x=quantize_one(x, operand.saved, None, None).values())
+        source = Source(_quantize_alone(x, operand.saved).values())
     output = Output(source, operand, plan.only, seed, history)
     if x.numel():
         _write(source, plan, {_ALONG if plan.down is None else _DOWN: output})
     return output.result()
 
 
-def quantize_two(
+def quantize_x(
     source: Source,
-    operands: tuple[Operand, Operand],
+    operands: tuple[Operand, ...],
     seeds: "Sequence[Scalar | torch.Tensor | None]",
     history: "torch.Tensor | None",
-) -> tuple[QuantizedTensor, QuantizedTensor]:
-    """Quantize a checked x as two operands; from one read if K of one runs along rows, of the other down."""
+) -> tuple[QuantizedTensor, ...]:
+    """Quantize a checked x; two operands from one read if K of one runs along rows, of the other down."""
     x, device, strips, plan = source.x, current_device(), False, None
     is_transposed = x.stride(0) == 1 and x.stride(1) != 1
-    lines = replace(source, x=x.T) if is_transposed else source
+    lines = source._replace(x=x.T) if is_transposed else source
     sides = [_DOWN if each.k_is_rows != is_transposed else _ALONG for each in operands]
-    if sides[0] != sides[1] and x.numel() and 1 in x.stride():
+    if len(set(sides)) == 2 and x.numel() and 1 in x.stride():
         along, down = (operands[sides.index(side)].spec for side in (_ALONG, _DOWN))
         strips = takes_strips("", along, down, *lines.shape, device) and lies_in_words(lines.x)
         programs = 0 if source.amax is not None else cooperative_programs(device)
         plan = None if strips else plan_both(along, down, *lines.shape, device.kind, programs=programs)
     if plan is None and not strips:
-        return tuple(quantize_one(x, each, seed, history) for each, seed in zip(operands, seeds, strict=True))
+        pairs = zip(operands, seeds, strict=True)
+        return tuple([_quantize_alone(x, operand, seed, history) for operand, seed in pairs])
     outputs = {}
     for side, operand, seed in zip(sides, operands, seeds, strict=True):
         facts = strip_facts(operand, source.shape) if strips else plan.down if side else plan.along
@@ -222,7 +220,7 @@ def quantize_two(
         launch_strips(lines, outputs[_ALONG], outputs[_DOWN])
     else:
         _write(source, plan, outputs)
-    return tuple(each.result() for each in outputs.values())
+    return tuple([each.result() for each in outputs.values()])
 
 
 def quantize_computed(
@@ -276,7 +274,7 @@ def _write(
     if current_device().kind is DeviceKind.INTERPRETER:
         # Its loads and stores of bfloat16 are not to be trusted; the values are the same.
         other = None if source.other is None else source.other.float()
-        source = replace(source, x=source.x.float(), other=other)
+        source = source._replace(x=source.x.float(), other=other)
         target = None if out is None else out.float()
     x, rows, columns, strides = source.x, source.rows, source.columns, (source.x.stride(0), 1)
     is_computed = source.name != ""

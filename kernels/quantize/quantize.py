@@ -3,8 +3,9 @@
 The first call for a layout validates, chooses blocks and launches. Later calls repeat its launches.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fp8core.checks import whole
@@ -22,8 +23,7 @@ from kernels.quantize.launch import (
     Source,
     empty_result,
     quantize_computed,
-    quantize_one,
-    quantize_two,
+    quantize_x,
 )
 from kernels.quantize.plan import stores_result, whole_amax_of
 from kernels.quantize.tensor import QuantizedTensor
@@ -60,33 +60,25 @@ def quantize(
     x that requires grad while autograd is on; NoTriton; Unsupported for a spec without a kernel.
     """
     refuse_gradient("quantize", x=x)
-    seed = _seed(seed)
-    scalars = (seed,) if isinstance(seed, Scalar) else ()
-    tensors = tuple(each for each in (x, history, None if scalars else seed) if each is not None)
-    if isinstance(grid, Operand):
-        operand_key: Hashable = (token(grid.spec), grid.k_is_rows, spec is None)
+    if isinstance(grid, Operand) and spec is None:
+        operand = grid
     else:
-        operand_of(grid, spec)
-        operand_key = grid, token(spec)
-    key = operand_key, k_is_rows, layout(x), layout(history), scalar_kind(seed)
-    launches = LAUNCHES.get(key)
-    if launches is not None:
-        return launches(tensors, scalars)
+        operand = _operand_over(grid, spec) if isinstance(grid, TileGrid) else operand_of(grid, spec)
+    if k_is_rows is not None and k_is_rows != operand.k_is_rows:
+        operand = _turned(operand)
+    if isinstance(grid, TileGrid) and x.shape != grid.shape:
+        raise ValueError(f"this grid lies over a tensor of shape {grid.shape}, got {tuple(x.shape)}")
+    return _copies("", (x,), (operand,), (seed,), history)[0]
 
-    def run() -> QuantizedTensor:
-        with launching(x):
-            operand = operand_of(grid, spec)
-            if k_is_rows is not None and k_is_rows != operand.k_is_rows:
-                turned = TileShape(operand.spec.tile.k, operand.spec.tile.mn)
-                operand = Operand(spec=replace(operand.spec, tile=turned), k_is_rows=k_is_rows)
-            if isinstance(grid, TileGrid) and tuple(x.shape) != grid.shape:
-                raise ValueError(f"this grid lies over a tensor of shape {grid.shape}, got {tuple(x.shape)}")
-            _check_tensor(x, operand, seed)
-            check_device(x, current_device().kind, "x")
-            _check_history([operand], history, x)
-            return quantize_one(x, operand, seed, history)
 
-    return LAUNCHES.trace(key, tensors, scalars, run)
+_operand_over = lru_cache(operand_of)
+"""A grid's operand, once: a spec of its own takes longer to look up than a launch."""
+
+
+@lru_cache
+def _turned(operand: Operand) -> Operand:
+    tile = TileShape(operand.spec.tile.k, operand.spec.tile.mn)
+    return Operand(spec=replace(operand.spec, tile=tile), k_is_rows=not operand.k_is_rows)
 
 
 def quantize_both(
@@ -105,7 +97,7 @@ def quantize_both(
     seeds, history and errors: as for `quantize`, a seed or None for each operand.
     """
     refuse_gradient("quantize_both", x=x)
-    return _copies(Source(x=x), (first, second), seeds, history)
+    return _copies("", (x,), (first, second), seeds, history)
 
 
 def swiglu_quantize(
@@ -123,7 +115,7 @@ def swiglu_quantize(
     """
     refuse_gradient("swiglu_quantize", gate_up=gate_up)
     _check_halves(gate_up)
-    return _copies(Source(name="swiglu", x=gate_up), operands, seeds, history)
+    return _copies("swiglu", (gate_up,), operands, seeds, history)
 
 
 def swiglu_backward_quantize(
@@ -146,7 +138,7 @@ def swiglu_backward_quantize(
         raise ValueError(
             f"dh has the shape of SwiGLU, {shape} on {gate_up.device}, got {tuple(dh.shape)} on {dh.device}"
         )
-    return _copies(Source(name="swiglu backward", x=gate_up, other=dh), operands, seeds, history)
+    return _copies("swiglu backward", (gate_up, dh), operands, seeds, history)
 
 
 def rms_norm_quantize(
@@ -173,48 +165,45 @@ def rms_norm_quantize(
     if not fits or weight.shape != x.shape[1:] or weight.device != x.device:
         raise ValueError(
             f"the weight is bfloat16 or float32 [{x.shape[1]}] on {x.device}, got "
-            f"{_name(weight)} {list(weight.shape)} on {weight.device}"
+            f"{weight.dtype} {list(weight.shape)} on {weight.device}"
         )
-    source = Source(name="rms norm", x=x, other=weight, eps=fp32_bits(eps))
-    return _copies(source, operands, seeds, history)
-
-
-def _seed(seed: Seed) -> "Scalar | torch.Tensor | None":
-    if seed is None or hasattr(seed, "data_ptr"):
-        return seed
-    return Scalar(whole("a seed", seed, 0, MAX_SEED))
+    return _copies("rms norm", (x, weight), operands, seeds, history, eps=fp32_bits(eps))
 
 
 def _copies(
-    source: Source,
+    name: str,
+    inputs: "tuple[torch.Tensor, ...]",
     operands: Sequence[Operand | None],
     seeds: Sequence[Seed] | None,
     history: "torch.Tensor | None",
+    *,
+    eps: int = 0,
+    amax: "torch.Tensor | None" = None,
 ) -> "tuple[Copy, ...]":
-    """Copies of the result: from one launch if it can write them all, else by `_unfused`."""
-    operands = tuple(operands)
-    seeds = (None,) * len(operands) if seeds is None else seeds
+    """Copies of the result of a Source: from one launch if it can write them all, else by `_unfused`."""
+    operands, seeds = tuple(operands), [None] * len(operands) if seeds is None else list(seeds)
     if len(seeds) != len(operands):
         raise ValueError(f"each of {len(operands)} operands has a seed or None, got {len(seeds)}")
-    seeds = tuple(map(_seed, seeds))
-    scalars = tuple(each for each in seeds if isinstance(each, Scalar))
-    stored = [each for each in seeds if each is not None and not isinstance(each, Scalar)]
-    tensors = (*source.tensors, *([] if history is None else [history]), *stored)
-    key = (
-        source.name,
-        source.eps,
-        *(each and (token(each.spec), each.k_is_rows) for each in operands),
-        *map(layout, source.tensors),
-        source.amax is None,
-        layout(history),
-        *map(scalar_kind, seeds),
-    )
+    key, scalars, tensors = [name, eps, *map(layout, inputs)], [], [*inputs]
+    for each in (amax, history):
+        key.append(layout(each))
+        if each is not None:
+            tensors.append(each)
+    for number, operand in enumerate(operands):
+        key += (None,) if operand is None else (token(operand.spec), operand.k_is_rows)
+        seed = seeds[number]
+        if seed is not None:
+            if not hasattr(seed, "data_ptr"):
+                seeds[number] = seed = Scalar(whole("a seed", seed, 0, MAX_SEED))
+            (scalars if isinstance(seed, Scalar) else tensors).append(seed)
+            key.append(scalar_kind(seed))
+    key = tuple(key)
     launches = LAUNCHES.get(key)
     if launches is not None:
         return launches(tensors, scalars)
+    source = Source(inputs[0], name, *inputs[1:], eps=eps, amax=amax)
     _check_history(operands, history, source.x)
-    is_computed = source.name != ""
-    if is_computed:
+    if name:
         plan = source.plan(operands) if source.x.numel() else None
         if plan is None or stores_result(operands, plan, source.reads):
             return _unfused(source, operands, seeds, history)
@@ -225,7 +214,7 @@ def _copies(
                 if operand is not None:
                     _check_tensor(source.x, operand, seed)
             check_device(source.x, current_device().kind, "x")
-            quantizer = quantize_computed if is_computed else quantize_two
+            quantizer = quantize_computed if name else quantize_x
             return quantizer(source, operands, seeds, history)
 
     return LAUNCHES.trace(key, tensors, scalars, run)
@@ -234,7 +223,7 @@ def _copies(
 def _unfused(
     source: Source,
     operands: "tuple[Operand | None, ...]",
-    seeds: "tuple[Scalar | torch.Tensor | None, ...]",
+    seeds: "Sequence[Scalar | torch.Tensor | None]",
     history: "torch.Tensor | None",
 ) -> "tuple[Copy, ...]":
     """The result in bf16, and `quantize` of that; two copies come from one read of it if they can."""
@@ -246,17 +235,15 @@ def _unfused(
     elif has_amax and all(_takes_whole_amax(each.spec) for each in operands):
         result, amax = _with_amax(source)
     else:
-        (result,) = _copies(source, [None], None, None)
+        (result,) = _copies(source.name, source.tensors, [None], None, None, eps=source.eps)
     if two:
-        return _copies(Source(x=result, amax=amax), operands, seeds, history)
-    return tuple(
-        result
-        if operand is None
-        else quantize(
-            result, operand, seed=seed, history=history if operand.spec.scale_rule.history else None
-        )
-        for operand, seed in zip(operands, seeds, strict=True)
-    )
+        return _copies("", (result,), operands, seeds, history, amax=amax)
+    copies = [result] * len(operands)
+    for number, operand in enumerate(operands):
+        if operand is not None:
+            own = history if operand.spec.scale_rule.history else None
+            copies[number] = quantize(result, operand, seed=seeds[number], history=own)
+    return tuple(copies)
 
 
 def _takes_whole_amax(spec: OperandSpec) -> bool:
@@ -288,7 +275,7 @@ def _check_tensor(x: "torch.Tensor", operand: Operand, seed: "Scalar | torch.Ten
     if (reason := check_operand(operand.spec)) is not None:
         raise reason
     if x.dtype not in (torch.bfloat16, torch.float16, torch.float32):
-        raise ValueError(f"quantize takes bfloat16, float16 or float32, got {_name(x)}")
+        raise ValueError(f"quantize takes bfloat16, float16 or float32, got {x.dtype}")
     if x.ndim != 2:
         raise ValueError(f"quantize takes a tensor [rows, columns], got {x.ndim} dims")
     if operand.spec.is_random != (seed is not None):
@@ -298,7 +285,7 @@ def _check_tensor(x: "torch.Tensor", operand: Operand, seed: "Scalar | torch.Ten
         seed.dtype != torch.int64 or seed.numel() != 1 or seed.device != x.device
     ):
         raise ValueError(
-            f"a seed in memory is one int64 on {x.device}, got {seed.numel()} of {_name(seed)} on "
+            f"a seed in memory is one int64 on {x.device}, got {seed.numel()} of {seed.dtype} on "
             f"{seed.device}"
         )
 
@@ -307,10 +294,6 @@ def check_device(x: "torch.Tensor", kind: DeviceKind, name: str) -> None:
     need = "cuda" if kind is DeviceKind.GPU and not compiles_only() else "cpu"
     if x.device.type != need:
         raise ValueError(f"{name} lies on {x.device}, and the kernels here run on {need} ({kind.value})")
-
-
-def _name(x: "torch.Tensor") -> str:
-    return str(x.dtype).removeprefix("torch.")
 
 
 def _check_history(
@@ -325,7 +308,7 @@ def _check_history(
         raise ValueError(f"{rules} the tensor's own amax, got a history")
     if history.ndim != 1 or history.dtype != torch.float32 or history.device != x.device:
         raise ValueError(
-            f"a history is float32[steps] on {x.device}, got {_name(history)} of {history.ndim} dims on "
+            f"a history is float32[steps] on {x.device}, got {history.dtype} of {history.ndim} dims on "
             f"{history.device}"
         )
 
@@ -334,7 +317,7 @@ def _check_matrix(name: str, x: "torch.Tensor") -> None:
     import torch
 
     if x.dtype != torch.bfloat16 or x.ndim != 2:
-        raise ValueError(f"{name} is bfloat16 [rows, columns], got {_name(x)} of {x.ndim} dims")
+        raise ValueError(f"{name} is bfloat16 [rows, columns], got {x.dtype} of {x.ndim} dims")
     if x.stride(1) != 1 and x.numel() and x.shape[1] > 1:
         raise ValueError(f"neighbors in a row of {name} lie side by side, got strides {tuple(x.stride())}")
 

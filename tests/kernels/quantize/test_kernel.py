@@ -73,7 +73,7 @@ def test_a_square_tile_lies_as_it_is_told_to():
 
 def test_what_cannot_be_quantized_is_said_in_a_sentence():
     grid = TileGrid.over((4, 4), (1, 64))
-    with pytest.raises(ValueError, match="takes bfloat16, float16 or float32, got float64"):
+    with pytest.raises(ValueError, match="takes bfloat16, float16 or float32, got torch.float64"):
         quantize(torch.zeros(4, 4, dtype=torch.float64, device=WHERE), grid, SPEC)
     with pytest.raises(ValueError, match=r"shape \(4, 4\), got \(4, 5\)"):
         quantize(torch.zeros(4, 5, device=WHERE), grid, SPEC)
@@ -86,7 +86,7 @@ def test_what_cannot_be_quantized_is_said_in_a_sentence():
     random = replace(SPEC, rounding=Rounding.STOCHASTIC)
     with pytest.raises(ValueError, match="needs a seed, got None"):
         quantize(torch.zeros(4, 4, device=WHERE), grid, random)
-    with pytest.raises(ValueError, match=r"a seed in memory is one int64 on .*, got 2 of int64 on"):
+    with pytest.raises(ValueError, match=r"a seed in memory is one int64 on .*, got 2 of torch.int64 on"):
         quantize(torch.zeros(4, 4, device=WHERE), grid, random, seed=torch.zeros(2, dtype=torch.int64))
     for seed in (-1, 2**63, 1.5, np.float32(3)):
         with pytest.raises(ValueError, match=r"a seed is a whole number from 0 to \d+, got "):
