@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _INTERPRET = "TRITON_INTERPRET"
 _ON = ("1", "true", "on", "yes", "y")
-_KHZ_A_MHZ = 1e3
-
 
 COMPILE_OPTIONS = {"enable_fp_fusion": False}
 """Only `tl.fma` rounds a product and a sum once. Triton 3.10 changes the default."""
@@ -200,6 +198,7 @@ def _gpu(index: int) -> Device:
     import torch
 
     facts = torch.cuda.get_device_properties(index)
+    memory_khz, bus_bits = getattr(facts, "memory_clock_rate", 0), getattr(facts, "memory_bus_width", 0)
     return Device(
         name=facts.name,
         kind=DeviceKind.GPU,
@@ -208,15 +207,10 @@ def _gpu(index: int) -> Device:
         l2_bytes=facts.L2_cache_size,
         shared_memory_bytes=facts.shared_memory_per_block_optin,
         triton=triton_version(),
-        clock_mhz=getattr(facts, "clock_rate", 0) / _KHZ_A_MHZ,
-        memory_gb_s=_memory_gb_s(facts),
+        clock_mhz=getattr(facts, "clock_rate", 0) / 1e3,
+        # Two transfers a clock cycle on every line of the bus.
+        memory_gb_s=2 * memory_khz * 1e3 * bus_bits / 8 / 1e9,
     )
-
-
-def _memory_gb_s(facts: Any) -> float:
-    """Two transfers a clock cycle on every line of the bus."""
-    khz, bits = getattr(facts, "memory_clock_rate", 0), getattr(facts, "memory_bus_width", 0)
-    return 2 * khz * 1e3 * bits / 8 / 1e9
 
 
 @cache

@@ -45,7 +45,9 @@ def append_line(path: Path, line: bytes) -> None:
         if fcntl is not None:  # Until the handle is closed: nothing that another process appends is cut away.
             fcntl.flock(handle, fcntl.LOCK_EX)
         length = os.fstat(handle).st_size
-        content = (b"\n" if _is_cut_off(handle, length) else b"") + line + b"\n"
+        os.lseek(handle, max(0, length - 1), os.SEEK_SET)
+        is_cut_off = length > 0 and os.read(handle, 1) != b"\n"
+        content = (b"\n" if is_cut_off else b"") + line + b"\n"
         try:
             written = os.write(handle, content)
             if written != len(content):
@@ -56,10 +58,3 @@ def append_line(path: Path, line: bytes) -> None:
             raise
     finally:
         os.close(handle)
-
-
-def _is_cut_off(handle: int, length: int) -> bool:
-    if not length:
-        return False
-    os.lseek(handle, -1, os.SEEK_END)
-    return os.read(handle, 1) != b"\n"

@@ -132,7 +132,6 @@ class Precompile(AbstractContextManager["Precompile"]):
                 # `_fill` passes over its entry in a later queue once it has begun.
                 self._queues[rank].append(code)
             self._fill()
-            self._give_up()
         return compilation
 
     def faults(self, codes: Sequence[Code], tell: Callable[[int], None]) -> list[str]:
@@ -155,29 +154,31 @@ class Precompile(AbstractContextManager["Precompile"]):
         """Kill all processes, and return when they have ended."""
         with self._lock:
             self._is_open = False
-            self._give_up()
+            self._fill()
         self._pool.stop()
         self._pool.join()
 
     def _fill(self) -> None:
-        """Give the pool as many codes as it has processes: those in the queues can still be overtaken."""
-        may_begin = self._is_open and self.knows_device
-        while may_begin and self._running < self._processes and any(self._queues):
+        """Give the pool as many codes as it has processes: those in the queues can still be overtaken.
+
+        A stopped pool begins none: the rest is answered.
+        """
+        while any(self._queues):
+            can_begin = self.knows_device and self._running < self._processes
+            if self._is_open and not can_begin:
+                return
             code = next(filter(None, self._queues)).popleft()
             compilation = self._codes.get(code)
             if compilation is None or compilation.running() or compilation.done():
+                continue
+            if not self._is_open:
+                compilation.set_result(_STOPPED)
                 continue
             compilation.set_running_or_notify_cancel()
             compilation.began = time.monotonic()
             self._running += 1
             future = self._pool.schedule(_call, args=(self._device, *code), timeout=self._longest_s)
             future.add_done_callback(partial(self._end, compilation))
-
-    def _give_up(self) -> None:
-        """Answer codes that a stopped pool never begins."""
-        for compilation in () if self._is_open else self._codes.values():
-            if not compilation.running() and not compilation.done():
-                compilation.set_result(_STOPPED)
 
     def _end(self, compilation: Compilation, future: "Future[object]") -> None:
         fault = self._fault(future)

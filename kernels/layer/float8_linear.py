@@ -62,7 +62,7 @@ def check_operands(x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor | None) 
     """Raise ValueError unless x [..., in], w [out, in] and bias [out] fit."""
     if x.dtype not in _DTYPES or w.dtype not in _DTYPES:
         name, dtype = ("x", x.dtype) if x.dtype not in _DTYPES else ("w", w.dtype)
-        raise ValueError(f"{name} is bfloat16, float16 or float32, got {_text(dtype)}")
+        raise ValueError(f"{name} is bfloat16, float16 or float32, got {dtype}")
     if w.ndim != 2 or x.ndim < 1 or x.shape[-1] != w.shape[1]:
         raise ValueError(
             f"x[..., in] and w[out, in] need one in, got x {list(x.shape)} and w {list(w.shape)}"
@@ -71,13 +71,8 @@ def check_operands(x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor | None) 
         raise ValueError(f"x and w need one device, got {x.device} and {w.device}")
     if bias is not None and (bias.shape != w.shape[:1] or bias.dtype not in _DTYPES):
         raise ValueError(
-            f"bias has one number for each of the {w.shape[0]} outputs, got {_text(bias.dtype)}"
-            f"{list(bias.shape)}"
+            f"bias has one number for each of the {w.shape[0]} outputs, got {bias.dtype}{list(bias.shape)}"
         )
-
-
-def _text(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
 
 
 class Float8Linear(nn.Linear):
