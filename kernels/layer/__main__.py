@@ -11,9 +11,8 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import cycle
-from typing import Any
+from itertools import cycle, product
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -31,15 +30,13 @@ from kernels.typed import check_whole
 ALL = "all"
 BF16 = "bf16"
 WAYS = ("eager", "checkpointed", "compiled")
-TOKENS = (4096, 16384)
 _HEAD, _LENGTH, _RATE = "lm_head", 2048, 1e-4
 _TURN_STEPS, _WARM_STEPS = 3, 3
 _MIB = 1 << 20
 _HEADER = ("recipe", "ms a step", "× bf16", "MiB at most", "first loss", "last loss")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Llama:
+class Llama(NamedTuple):
     """Sizes; the defaults have 509 million weights in 57 linear layers."""
 
     layers: int = 8
@@ -55,14 +52,12 @@ class Llama:
             raise Unsupported(
                 f"the model is transformers' Llama: {error}; pip install transformers"
             ) from error
-        heads = max(1, self.width // HEAD_DIM)
         config = LlamaConfig(
             vocab_size=self.vocabulary,
             hidden_size=self.width,
             intermediate_size=self.hidden,
             num_hidden_layers=self.layers,
-            num_attention_heads=heads,
-            num_key_value_heads=heads,
+            num_attention_heads=max(1, self.width // HEAD_DIM),
             use_cache=False,
             attn_implementation="sdpa",
         )
@@ -79,9 +74,11 @@ class Contender:
         before = torch.cuda.memory_allocated()
         model = sizes.model(device)
         if recipe != BF16:
-            emulate = device.type != "cuda"
             convert_to_float8_training(
-                model, recipe=recipe, emulate=emulate, module_filter_fn=lambda layer, fqn: fqn != _HEAD
+                model,
+                recipe=recipe,
+                emulate=device.type != "cuda",
+                module_filter_fn=lambda layer, fqn: fqn != _HEAD,
             )
         if way == "checkpointed":
             model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
@@ -141,24 +138,19 @@ def contest(
     return contenders
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     where = torch.cuda.get_device_name() if device.type == "cuda" else "CPU, by the reference's rules"
-    recipes = (BF16, *options.recipe)
-    width, hidden = options.shape or (Llama.width, Llama.hidden)
-    sizes = Llama(layers=options.layers, width=width, hidden=hidden)
-    write = sys.stdout.write
-    write(f"Llama, {sizes.layers} layers of {sizes.width} × {sizes.hidden}, on {where}, ")
-    write(f"torch {torch.__version__}\n")
-    for way in WAYS:
-        for tokens in options.tokens or TOKENS:
-            contenders = contest(sizes, recipes, way, tokens, options.steps, device)
-            rows = [each.cells(contenders[0].step_ms) for each in contenders]
-            write(f"\n{way}, {tokens} tokens a step, {len(contenders[0].losses)} steps\n")
-            write(text(columns(rows, header=_HEADER)) + "\n")
-            del contenders
-            torch.cuda.empty_cache()
-    return 0
+    sizes = Llama(options.layers, *options.shape)
+    print(f"Llama, {sizes.layers} layers of {sizes.width} × {sizes.hidden}, on {where}, ", end="")
+    print(f"torch {torch.__version__}")
+    for way, tokens in product(WAYS, options.tokens):
+        contenders = contest(sizes, (BF16, *options.recipe), way, tokens, options.steps, device)
+        rows = [each.cells(contenders[0].step_ms) for each in contenders]
+        print(f"\n{way}, {tokens} tokens a step, {len(contenders[0].losses)} steps")
+        print(text(columns(rows, header=_HEADER)), flush=True)
+        del contenders
+        torch.cuda.empty_cache()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -166,12 +158,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.model:
         return moved.main("kernels.layer")
     try:
-        sizes = {"--layers": options.layers, "--steps": options.steps}
-        sizes |= {"--tokens": min(options.tokens or [1]), "--shape": min(options.shape or [1])}
-        check_whole(1, 2**31 - 1, **sizes)
+        for name in ("layers", "steps", "tokens", "shape"):
+            value = getattr(options, name)
+            check_whole(1, 2**31 - 1, **{f"--{name}": min(value) if isinstance(value, Sequence) else value})
         if ALL in options.recipe:
             options.recipe = list(LAYER_RECIPES)
-        return run(options)
+        run(options)
+        return 0
     except KeyboardInterrupt:
         return 130
     except (Unsupported, ValueError, MemoryError) as error:
@@ -183,13 +176,17 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m kernels.layer", description=(__doc__ or "").split("\n")[0]
     )
-    recipes = [*LAYER_RECIPES, ALL]
+    sizes = Llama()
     parser.add_argument("--model", action="store_true", help="the model of transformers")
-    parser.add_argument("--recipe", nargs="+", default=["deepseek_v3"], choices=recipes, metavar="RECIPE")
-    parser.add_argument("--tokens", nargs="+", type=int, help="of a step")
-    parser.add_argument("--shape", nargs=2, type=int, metavar=("WIDTH", "HIDDEN"))
+    parser.add_argument(
+        "--recipe", nargs="+", default=["deepseek_v3"], choices=[*LAYER_RECIPES, ALL], metavar="RECIPE"
+    )
+    parser.add_argument("--tokens", nargs="+", type=int, default=[4096, 16384], help="of a step")
+    parser.add_argument("--shape", nargs=2, type=int, default=sizes[1:3], metavar=("WIDTH", "HIDDEN"))
     parser.add_argument("--steps", type=int, default=30, help="of each model (default: %(default)s)")
-    parser.add_argument("--layers", type=int, default=8, help="blocks of the model (default: %(default)s)")
+    parser.add_argument(
+        "--layers", type=int, default=sizes.layers, help="blocks of the model (default: %(default)s)"
+    )
     return parser
 
 

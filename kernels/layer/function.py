@@ -140,13 +140,13 @@ def _operator_backward(
 def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Results:
     """The eager forward."""
     is_cached = call.calls is KERNELS
-    if not (is_cached or (call.calls is EMULATED and _is_dropped())):
+    is_dropped = (is_cached or call.calls is EMULATED) and _is_dropped()
+    if not is_cached and not is_dropped:
         return _computed(steps, call, x, weights)
     inputs = [x, *weights, *call.seeds]
     if call.w_copies is not NOTHING:
         inputs += [part for both in call.w_copies if both is not None for parts in both for part in parts]
-    has_copies = tuple([each is not None for each in call.w_copies])
-    layouts = has_copies, *[layout(each) for each in inputs]
+    layouts = tuple([each is not None for each in call.w_copies]), *[layout(each) for each in inputs]
 
     def results(call: Call) -> Results:
         if not is_cached:
@@ -154,7 +154,7 @@ def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tens
         key = token(steps), call.needs_grad, layouts
         return _cached(key, inputs, lambda: _computed(steps, call, x, weights))
 
-    if not _is_dropped():
+    if not is_dropped:
         return results(call)
     # The checkpoint drops these tensors and computes them again: make no copy for the backward alone.
     key = token(steps), call.needs_grad, layouts
