@@ -83,43 +83,22 @@ class Device:
         return f"cuda:{torch.cuda.current_device()}"
 
 
-HOPPER = Device(
-    name="NVIDIA H200",
-    kind=DeviceKind.GPU,
-    capability=(9, 0),
-    sms=132,
-    l2_bytes=60 << 20,
-    shared_memory_bytes=227 << 10,
-)
+def _nvidia(name: str, capability: tuple[int, int], *, sms: int, l2_mib: int, shared_kib: int) -> Device:
+    return Device(
+        name=f"NVIDIA {name}",
+        kind=DeviceKind.GPU,
+        capability=capability,
+        sms=sms,
+        l2_bytes=l2_mib << 20,
+        shared_memory_bytes=shared_kib << 10,
+    )
+
+
+HOPPER = _nvidia("H200", (9, 0), sms=132, l2_mib=60, shared_kib=227)
 """The GPU for which configurations are chosen and compile checks compile."""
-
-BLACKWELL = Device(
-    name="NVIDIA B200",
-    kind=DeviceKind.GPU,
-    capability=(10, 0),
-    sms=148,
-    l2_bytes=126 << 20,
-    shared_memory_bytes=227 << 10,
-)
-
-ADA = Device(
-    name="NVIDIA L40S",
-    kind=DeviceKind.GPU,
-    capability=(8, 9),
-    sms=142,
-    l2_bytes=96 << 20,
-    shared_memory_bytes=99 << 10,
-)
-
-BLACKWELL_RTX = Device(
-    name="NVIDIA GeForce RTX 5090",
-    kind=DeviceKind.GPU,
-    capability=(12, 0),
-    sms=170,
-    l2_bytes=96 << 20,
-    shared_memory_bytes=99 << 10,
-)
-
+BLACKWELL = _nvidia("B200", (10, 0), sms=148, l2_mib=126, shared_kib=227)
+ADA = _nvidia("L40S", (8, 9), sms=142, l2_mib=96, shared_kib=99)
+BLACKWELL_RTX = _nvidia("GeForce RTX 5090", (12, 0), sms=170, l2_mib=96, shared_kib=99)
 INTERPRETER = Device(
     name=DeviceKind.INTERPRETER.value,
     kind=DeviceKind.INTERPRETER,

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import CancelledError, Future, as_completed
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, as_completed, wait
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from enum import IntEnum
@@ -35,7 +35,7 @@ PATIENCE_S = 30.0
 """Seconds of `wait` without a finished code. A GEMM with its quantizers takes a few."""
 _KNOWN = 4096
 _NICE = 10
-_LOOK_S, _PARENT_S = 0.1, 1.0
+_PARENT_S = 1.0
 _STDOUT, _STDERR = 1, 2
 _STOPPED = "it was stopped"
 
@@ -101,10 +101,10 @@ class Precompile(AbstractContextManager["Precompile"]):
         self.stop()
 
     @property
-    def left(self) -> int:
-        """Number of codes that are not finished."""
+    def left(self) -> list[Compilation]:
+        """Codes that are not finished."""
         with self._lock:
-            return sum(not code.done() for code in self._codes.values())
+            return [code for code in self._codes.values() if not code.done()]
 
     def compile_for(self, device: Device) -> None:
         """Name the device; the first one counts."""
@@ -143,12 +143,10 @@ class Precompile(AbstractContextManager["Precompile"]):
 
     def wait(self, tell: Callable[[int], None], patience_s: float = PATIENCE_S) -> None:
         """Return once all codes are finished, or none was for `patience_s`; tell(number of codes left)."""
-        left, since = self.left, time.monotonic()
-        while left and time.monotonic() - since < patience_s:
-            time.sleep(_LOOK_S)
-            if self.left != left:
-                left, since = self.left, time.monotonic()
-                tell(left)
+        while left := self.left:
+            if not wait(left, patience_s, FIRST_COMPLETED).done:
+                return
+            tell(len(self.left))
 
     def stop(self) -> None:
         """Kill all processes, and return when they have ended."""

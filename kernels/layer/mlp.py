@@ -41,12 +41,9 @@ class SwigluMlp(nn.Module):
     ) -> None:
         super().__init__()
         self.hidden_features = hidden_features
-        self.gate_up = Float8Linear(
-            in_features, 2 * hidden_features, False, device, dtype, recipe=recipe, emulate=emulate
-        )
-        self.down = Float8Linear(
-            hidden_features, in_features, False, device, dtype, recipe=recipe, emulate=emulate
-        )
+        options = {"bias": False, "device": device, "dtype": dtype, "recipe": recipe, "emulate": emulate}
+        self.gate_up = Float8Linear(in_features, 2 * hidden_features, **options)
+        self.down = Float8Linear(hidden_features, in_features, **options)
         self.steps = steps_of(recipe, emulate, 2)
 
     @classmethod

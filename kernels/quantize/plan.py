@@ -485,7 +485,7 @@ def _best_columns(spec: OperandSpec) -> tuple[int, int, int]:
         return _ELEMENTS, k, _PER_THREAD
     if spec.rotation is not None:
         return _ELEMENTS, k, 2 * _PER_THREAD
-    if not is_packed(spec) and element_facts(spec.format, spec.rounding, GPU).encode_by != "cast":
+    if not is_packed(spec) and _encode_by(spec) != "cast":
         return _ELEMENTS // 2, _K, _PER_THREAD
     return _ELEMENTS, _K, 2 * _PER_THREAD
 
@@ -499,14 +499,16 @@ def _is_plain(saved: OperandSpec) -> bool:
 
 def _takes_few_steps(spec: OperandSpec) -> bool:
     heavy = spec.rotation is not None or spec.is_random or len(spec.scale_rule.search) > 1
-    encode_by = element_facts(spec.format, spec.rounding, GPU).encode_by
-    return not heavy and encode_by in ("cast", "few binades")
+    return not heavy and _encode_by(spec) in ("cast", "few binades")
+
+
+def _encode_by(spec: OperandSpec) -> str:
+    return element_facts(spec.format, spec.rounding, GPU).encode_by
 
 
 def is_cast(spec: OperandSpec) -> bool:
     """True if a scaled number needs the hardware's cast alone."""
-    encode_by = element_facts(spec.format, spec.rounding, GPU).encode_by
-    return encode_by == "cast" and spec.rotation is None and spec.saved_as is None
+    return _encode_by(spec) == "cast" and spec.rotation is None and spec.saved_as is None
 
 
 def _is_computed(spec: OperandSpec) -> bool:

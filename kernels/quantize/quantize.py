@@ -20,6 +20,7 @@ from kernels.launching.launch import filled
 from kernels.launching.parameters import Scalar
 from kernels.quantize.facts import PARTIALS, TENSOR, check_operand, fp32_bits
 from kernels.quantize.launch import (
+    Copy,
     Source,
     empty_result,
     quantize_computed,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 LAUNCHES = LaunchCache()
 Seed = "int | torch.Tensor | None"
-Copy = "QuantizedTensor | torch.Tensor"
 
 
 def quantize(

@@ -83,7 +83,7 @@ class QuantizedTensor:
 
     @property
     def parts(self) -> "tuple[torch.Tensor, ...]":
-        return tuple(each for name in _PARTS if (each := getattr(self, name)) is not None)
+        return self.tensors if self.amax is None else (*self.tensors, self.amax)
 
     def like(self) -> "Callable[[Sequence[torch.Tensor]], QuantizedTensor]":
         """A function from other `parts` to a QuantizedTensor, which keeps no tensor of this one alive."""
