@@ -142,27 +142,21 @@ class ScaleRule:
 
     @property
     def words(self) -> str:
-        divided = f", in {self.format.name}" if self.fit is Fit.NEAREST else ""
-        floor = f", with amax at least {self.amax_floor:g}" if self.amax_floor else ""
-        delayed = f", amax being the largest of the last {self.history:,} steps" if self.history else ""
-        fit = f"amax / {self.target:g}" if self.target is not None else self.fit.value
-        return f"{fit}{divided}{floor}{delayed}{self._outer_words}{self._search_words}"
-
-    @property
-    def _outer_words(self) -> str:
-        if self.outer is None:
-            return ""
-        if self.outer.constant is not None:
-            return f", times {self.outer.constant:.6g}"
-        top = f" that brings amax to {self.outer.inner_max:g} · Qmax" if self.outer.inner_max else ""
-        return f" under an outer scale in {self.outer.format.name}{top}"
-
-    @property
-    def _search_words(self) -> str:
-        if self.search == NO_SEARCH:
-            return ""
-        factors = ", ".join(f"{factor:g}" for factor in self.search)
-        return f"; the best of amax times {factors}"
+        words = f"amax / {self.target:g}" if self.target is not None else self.fit.value
+        if self.fit is Fit.NEAREST:
+            words += f", in {self.format.name}"
+        if self.amax_floor:
+            words += f", with amax at least {self.amax_floor:g}"
+        if self.history:
+            words += f", amax being the largest of the last {self.history:,} steps"
+        if self.outer is not None and self.outer.constant is not None:
+            words += f", times {self.outer.constant:.6g}"
+        elif self.outer is not None:
+            words += f" under an outer scale in {self.outer.format.name}"
+            words += f" that brings amax to {self.outer.inner_max:g} · Qmax" if self.outer.inner_max else ""
+        if self.search != NO_SEARCH:
+            words += f"; the best of amax times {', '.join(f'{factor:g}' for factor in self.search)}"
+        return words
 
     @property
     def powers_of_two(self) -> bool:

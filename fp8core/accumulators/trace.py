@@ -5,15 +5,15 @@ traced.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from fp8core.accumulators.model import Accumulator, Step, check_codes
+from fp8core.accumulators.multiply import laid_out
 from fp8core.accumulators.terms import exponents as exponents_of
 from fp8core.accumulators.terms import rounded
-from fp8core.arrays import Float64, Int32, Int64, Integers
+from fp8core.arrays import Float64, Int64, Integers
 from fp8core.checks import instance
 from fp8core.formats import FloatFormat
 from fp8core.tiles import WHOLE
@@ -86,25 +86,14 @@ def trace(
     if a.ndim != 1 or a.shape != b.shape:
         raise ValueError(f"a and b are [K] with one K, got {a.shape} and {b.shape}")
     order = accumulator.order_of(a.size)
-    left, right = (
-        np.pad(format_.decode(codes), (0, order.size - codes.size))[order]
-        for codes, format_ in ((a, a_format), (b, b_format))
-    )
+    operands = laid_out(a[None], b[None], a_format, b_format, accumulator)
+    left, right = operands.a.value[:, 0], operands.b.value[:, 0]
     if not (np.isfinite(left).all() and np.isfinite(right).all()):
         raise ValueError("a traced dot product has finite operands, got NaN or infinity")
-    a_format, b_format = (accumulator.unpacked or format_ for format_ in (a_format, b_format))
-    exponents = sum(
-        exponents_of(side, format_, of_zero=format_.e_min)
-        for side, format_ in ((left, a_format), (right, b_format))
-    )
-    return tuple(_steps(order, left * right, exponents, accumulator, start))
-
-
-def _steps(
-    order: Int64, products: Float64, exponents: Int32, unit: Accumulator, start: float
-) -> Iterator[TracedStep]:
-    width, every = unit.fused_products, [start, *products.tolist()]
+    products, unit, traced = left * right, accumulator, []
+    exponents = (operands.a.exponent + operands.b.exponent)[:, 0]
     exponents = np.where(products == 0, unit.zero_exponent, exponents)
+    width, every = unit.fused_products, [start, *products.tolist()]
     chain, register = (start, np.float32(0)) if unit.promotion is WHOLE else (0.0, np.float32(start))
     for first in range(0, order.size, width):
         stop = first + width
@@ -116,7 +105,7 @@ def _steps(
         chain = float(rounded(kept.sum(keepdims=True), unit.out, unit.out_rounding)[0])
         promotes = unit.promotion is not WHOLE and stop % unit.promotion == 0
         total = register + np.float32(chain)
-        yield TracedStep(
+        step = TracedStep(
             places=order[first:stop],
             terms=terms,
             kept=kept,
@@ -127,5 +116,7 @@ def _steps(
             exact=math.fsum(every[: stop + 1]),
             promotes=promotes,
         )
+        traced.append(step)
         if promotes:
             register, chain = total, 0.0
+    return tuple(traced)

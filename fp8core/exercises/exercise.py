@@ -44,15 +44,22 @@ class Exercise:
         return inspect.getsource(self.function)
 
 
-def fault(function: Callable[..., Any], exercise: Exercise) -> str | None:
+def exercise(
+    function: Callable[..., Any], title: str, *, page: str
+) -> Callable[[Callable[[], Iterator[Case]]], Exercise]:
+    """Make an exercise of the function that yields its cases."""
+    return lambda cases: Exercise(function=function, title=title, page=page, cases=cases)
+
+
+def fault(function: Callable[..., Any], task: Exercise) -> str | None:
     """First fault of an answer in words, or None. An error of the function reaches the caller."""
-    for case in exercise.cases():
+    for case in task.cases():
         # A function may write into its arguments: the message shows what it was given.
         arguments = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in case.arguments)
         difference = _fault_of(function(*case.arguments), case)
         if difference is not None:
             words = ", ".join(map(shown, arguments))
-            return f"{exercise.name}({words}): {difference} {case.lesson}"
+            return f"{task.name}({words}): {difference} {case.lesson}"
     return None
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fp8core.exercises.exercise import Case, Exercise
+from fp8core.exercises.exercise import Case, exercise
 from fp8core.formats import FORMATS
 
 E4M3 = FORMATS["e4m3"]
@@ -30,7 +30,8 @@ def encode_e4m3(x: float) -> int:
     raise NotImplementedError
 
 
-def _decode_cases() -> Iterator[Case]:
+@exercise(decode_e4m3, "From a code to its number", page="formats")
+def decode() -> Iterator[Case]:
     subnormals = 2**E4M3.mantissa_bits
     for code in range(2**E4M3.bits):
         size = code % 2 ** (E4M3.bits - 1)
@@ -45,7 +46,8 @@ def _decode_cases() -> Iterator[Case]:
         yield Case(arguments=(code,), expected={"value": E4M3.decode(np.uint8(code))}, lesson=lesson)
 
 
-def _encode_cases() -> Iterator[Case]:
+@exercise(encode_e4m3, "From a number to its code", page="formats")
+def encode() -> Iterator[Case]:
     def case(x: float, lesson: str) -> Case:
         return Case(arguments=(x,), expected={"code": E4M3.encode(np.float64(x))}, lesson=lesson)
 
@@ -69,7 +71,4 @@ def _encode_cases() -> Iterator[Case]:
     yield case(np.nan, "NaN has a code of its own.")
 
 
-NUMBERS = (
-    Exercise(function=decode_e4m3, title="From a code to its number", page="formats", cases=_decode_cases),
-    Exercise(function=encode_e4m3, title="From a number to its code", page="formats", cases=_encode_cases),
-)
+NUMBERS = (decode, encode)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fp8core.arrays import Float32
-from fp8core.exercises.exercise import Case, Exercise
+from fp8core.exercises.exercise import Case, exercise
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.quantize import quantize
@@ -33,7 +33,8 @@ def e8m0_round_up(amax: float) -> int:
     raise NotImplementedError
 
 
-def _tensor_cases() -> Iterator[Case]:
+@exercise(tensor_scale, "One scale for a tensor", page="scaling")
+def tensor() -> Iterator[Case]:
     operand, _ = RECIPES["per_tensor_e4m3"].operands(_FPROP)
 
     def case(x: Float32, lesson: str) -> Case:
@@ -50,7 +51,8 @@ def _tensor_cases() -> Iterator[Case]:
     yield case(np.zeros((2, 4), np.float32), "With only zeros amax is 0, and 1 / 0 would be infinite.")
 
 
-def _e8m0_cases() -> Iterator[Case]:
+@exercise(e8m0_round_up, "A scale that is a power of two", page="scaling?scaling=rules")
+def e8m0() -> Iterator[Case]:
     operand, _ = RECIPES["mxfp8"].operands(_FPROP)
 
     def case(amax: float, lesson: str) -> Case:
@@ -74,12 +76,4 @@ def _e8m0_cases() -> Iterator[Case]:
     yield case(1e-38, "Below the smallest scale there is none: code 0.")
 
 
-SCALES = (
-    Exercise(function=tensor_scale, title="One scale for a tensor", page="scaling", cases=_tensor_cases),
-    Exercise(
-        function=e8m0_round_up,
-        title="A scale that is a power of two",
-        page="scaling?scaling=rules",
-        cases=_e8m0_cases,
-    ),
-)
+SCALES = (tensor, e8m0)

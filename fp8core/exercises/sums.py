@@ -7,7 +7,7 @@ import numpy as np
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator, matmul
 from fp8core.arrays import Float32
-from fp8core.exercises.exercise import Case, Exercise
+from fp8core.exercises.exercise import Case, exercise
 from fp8core.formats import FORMATS
 from fp8core.quantize import RANDOM_BITS
 from fp8core.rotations import hadamard
@@ -44,7 +44,8 @@ def promoted_dot(a: np.ndarray, b: np.ndarray, chain) -> np.float32:
     raise NotImplementedError
 
 
-def _noise_cases() -> Iterator[Case]:
+@exercise(round_stochastic, "Rounding with a weighted coin", page="stochastic_rounding")
+def noise() -> Iterator[Case]:
     scale = 2**RANDOM_BITS
     draw = np.random.default_rng(4)
     for fraction in (0.0, 1 / scale, 0.25, 0.5, 1 - 1 / scale, 0.3, 0.999):
@@ -62,7 +63,8 @@ def _noise_cases() -> Iterator[Case]:
             )
 
 
-def _hadamard_cases() -> Iterator[Case]:
+@exercise(hadamard16, "A rotation that spreads an outlier", page="rotations")
+def rotation() -> Iterator[Case]:
     draw = np.random.default_rng(5)
     plain = np.ones(_BLOCK)
     for place in range(_BLOCK):
@@ -94,7 +96,8 @@ def tensor_core_chain() -> Callable[..., np.float32]:
     return chain
 
 
-def _promoted_cases() -> Iterator[Case]:
+@exercise(promoted_dot, "Promotion: partial sums that lose less", page="accumulation")
+def promoted() -> Iterator[Case]:
     unit, chain = ACCUMULATORS["hopper_promoted"], tensor_core_chain()
     draw = np.random.default_rng(6)
     step = unit.promotion or 1
@@ -109,23 +112,4 @@ def _promoted_cases() -> Iterator[Case]:
         )
 
 
-SUMS = (
-    Exercise(
-        function=round_stochastic,
-        title="Rounding with a weighted coin",
-        page="stochastic_rounding",
-        cases=_noise_cases,
-    ),
-    Exercise(
-        function=hadamard16,
-        title="A rotation that spreads an outlier",
-        page="rotations",
-        cases=_hadamard_cases,
-    ),
-    Exercise(
-        function=promoted_dot,
-        title="Promotion: partial sums that lose less",
-        page="accumulation",
-        cases=_promoted_cases,
-    ),
-)
+SUMS = (noise, rotation, promoted)

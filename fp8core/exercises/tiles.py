@@ -1,12 +1,11 @@
 """Exercises about tiles: one scale a line, one a square, and scales of two levels."""
 
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
 from fp8core.arrays import Float32
-from fp8core.exercises.exercise import Case, Exercise
+from fp8core.exercises.exercise import Case, exercise
 from fp8core.linear import MATMULS, Side
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, Operand
@@ -75,7 +74,8 @@ def _one_level(side: Side) -> Iterator[Case]:
         yield Case(arguments=(x,), expected={"q": q, "array of scales": tensor.scale}, lesson=lesson)
 
 
-def _nvfp4_cases() -> Iterator[Case]:
+@exercise(quantize_nvfp4, "Scales of two levels", page="tile_layouts?recipe=nvfp4_1x16")
+def nvfp4() -> Iterator[Case]:
     operand, _ = RECIPES["nvfp4_1x16"].operands(MATMULS["fprop"])
     for x, lesson in _samples(operand, 4, 3 * (operand.spec.tile.k or 1)):
         tensor = quantize(x.copy(), operand)
@@ -88,23 +88,14 @@ def _nvfp4_cases() -> Iterator[Case]:
         yield Case(arguments=(x,), expected=expected, lesson=lesson)
 
 
-TILES = (
-    Exercise(
-        function=quantize_1x128,
-        title="One scale for 128 numbers of a row",
-        page="tile_layouts",
-        cases=partial(_one_level, Side.A),
-    ),
-    Exercise(
-        function=quantize_128x128,
-        title="One scale for a square",
-        page="tile_layouts",
-        cases=partial(_one_level, Side.B),
-    ),
-    Exercise(
-        function=quantize_nvfp4,
-        title="Scales of two levels",
-        page="tile_layouts?recipe=nvfp4_1x16",
-        cases=_nvfp4_cases,
-    ),
-)
+@exercise(quantize_1x128, "One scale for 128 numbers of a row", page="tile_layouts")
+def line() -> Iterator[Case]:
+    return _one_level(Side.A)
+
+
+@exercise(quantize_128x128, "One scale for a square", page="tile_layouts")
+def square() -> Iterator[Case]:
+    return _one_level(Side.B)
+
+
+TILES = (line, square, nvfp4)

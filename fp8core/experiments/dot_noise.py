@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,9 @@ from fp8core.stochastic import MAX_RANDOM_BITS, draw, nearest_of, neighbors
 _SHRINKAGES_KEPT = 64
 _ROWS_AT_ONCE = 4
 _SAMPLES, _FARTHEST = 1 << 14, 8.0
-_KINDS = ("exact", "nearest", "stochastic")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rounded:
+class Rounded(NamedTuple):
     """|x| and its two roundings, which treat both signs alike: a sign can come later."""
 
     exact: Float64
@@ -65,32 +64,26 @@ def dot_errors(
     rounded.
     """
     trials, last = a.x.shape[0], terms[-1]
-    sums: list[list[_Sums]] = [[] for _ in signs]
+    sums: list[list[Float64]] = [[] for _ in signs]
     # A few rows at a time: for larger arrays in between, the system clears fresh memory each time.
     for start in range(0, trials, _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE), slice(0, last)
         ours, theirs = (rounded(format_, one.x[rows], one.random[rows]) for one in (a, b))
-        products = [getattr(ours, name) * getattr(theirs, name) for name in _KINDS]
+        products = [left * right for left, right in zip(ours, theirs, strict=True)]
         for parts, sign in zip(sums, signs, strict=True):
             parts.append(_sums(products, terms, None if sign is None else sign[rows]))
-    return [_errors(terms, parts) for parts in sums]
+    return [_errors(terms, np.concatenate(parts, axis=1)) for parts in sums]
 
 
-_Sums = tuple[Float64, Float64, Float64]
-"""Exact, nearest and stochastic sums, float64[rows, terms] each."""
-
-
-def _sums(products: Sequence[Float64], terms: Int64, sign: NDArray[np.number] | None) -> _Sums:
+def _sums(products: Sequence[Float64], terms: Int64, sign: NDArray[np.number] | None) -> Float64:
+    """float64[3, rows, terms]: exact, nearest and stochastic sums."""
     starts = np.concatenate([[0], terms[:-1]])
-    exact, nearest, stochastic = (
-        np.cumsum(np.add.reduceat(each if sign is None else each * sign, starts, axis=1), axis=1)
-        for each in products
-    )
-    return exact, nearest, stochastic
+    signed = products if sign is None else [each * sign for each in products]
+    return np.stack([np.cumsum(np.add.reduceat(each, starts, axis=1), axis=1) for each in signed])
 
 
-def _errors(terms: Int64, sums: Sequence[_Sums]) -> DotErrors:
-    exact, nearest, stochastic = (np.concatenate(part) for part in zip(*sums, strict=True))
+def _errors(terms: Int64, sums: Float64) -> DotErrors:
+    exact, nearest, stochastic = sums
     size = _rms(exact)
     return DotErrors(
         terms=terms, nearest=_rms(nearest - exact) / size, stochastic=_rms(stochastic - exact) / size

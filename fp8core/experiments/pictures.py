@@ -5,16 +5,14 @@ A byte follows the sRGB curve (IEC 61966-2-1). Rounding, blurring and errors are
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fp8core.arrays import Float32, Float64, Floats, Int64, Integers, UInt8
+from fp8core.arrays import Float32, Float64, Floats, Integers, UInt8
 from fp8core.checks import real, whole
-from fp8core.formats import Format
-from fp8core.rounding import Rounding, round_steps
+from fp8core.formats import Format, TableFormat
 from fp8core.stochastic import MAX_RANDOM_BITS, round_stochastic
 
 Picture = Floats
@@ -38,52 +36,24 @@ def to_bytes(light: ArrayLike) -> UInt8:
     return np.rint(share * _WHITE).astype(np.uint8)
 
 
-@dataclass(frozen=True)
-class Levels:
-    """Whole numbers below `count` as a number format: equal gray levels up to white.
-
-    Raises ValueError for fewer than 2.
-    """
-
-    count: int
-
-    def __post_init__(self) -> None:
-        whole("the number of levels", self.count, 2)
-
-    @property
-    def max(self) -> float:
-        return float(self.count - 1)
-
-    @property
-    def values(self) -> Float64:
-        return np.arange(self.count, dtype=np.float64)
-
-    @property
-    def gap_beyond(self) -> float:
-        return 1.0
-
-    def ulp(self, x: ArrayLike) -> Float64:
-        return np.ones(np.shape(x))
-
-    def decode(self, codes: ArrayLike) -> Float64:
-        return np.asarray(codes, np.float64)
-
-    def encode(
-        self, x: ArrayLike, rounding: Rounding = Rounding.NEAREST_EVEN, noise: Float64 | None = None
-    ) -> Int64:
-        steps = round_steps(np.minimum(np.asarray(x, np.float64), self.max), rounding, noise)
-        return np.minimum(steps, self.max).astype(np.int64)
+def levels(count: int) -> TableFormat:
+    """Whole numbers below `count` as a number format: equal gray levels up to white, at least 2."""
+    whole("the number of levels", count, 2)
+    return TableFormat(
+        name=f"{count} levels",
+        table=tuple(map(float, range(count))),
+        gap_beyond=1.0,
+        layouts=("I" * (count - 1).bit_length(),) * count,
+        rule="The bits are a whole number.",
+    )
 
 
-PixelGrid = Format | Levels
-
-
-def round_nearest(light: Picture, grid: PixelGrid) -> Picture:
+def round_nearest(light: Picture, grid: Format) -> Picture:
     """Round each pixel to the grid, whose largest value is white."""
-    return grid.decode(grid.encode(light * grid.max)) / grid.max
+    return grid.rounded(light * grid.max) / grid.max
 
 
-def round_noisy(light: Picture, grid: PixelGrid, random: Integers) -> Picture:
+def round_noisy(light: Picture, grid: Format, random: Integers) -> Picture:
     """Round each pixel stochastically to the grid. `random`: MAX_RANDOM_BITS bits a pixel."""
     return round_stochastic(grid, light * grid.max, random, MAX_RANDOM_BITS) / grid.max
 

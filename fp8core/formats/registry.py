@@ -44,10 +44,16 @@ _HIF8_DOTS = ((0b11, 2, 4), (0b10, 2, 3), (0b01, 2, 2), (0b001, 3, 1), (0b0001, 
 """Dot fields: bits, their number, and the number of exponent bits that follow."""
 
 
-def _hif8_layout(code: int) -> str:
+def _hif8_widths(code: int) -> tuple[int, int, int]:
+    """Bits of the dot field, the exponent and the mantissa."""
     bits = code & (_SIGN - 1)
     dot, exponent = next((d, e) for prefix, d, e in _HIF8_DOTS if bits >> (7 - d) == prefix)
-    return "S" + "D" * dot + "E" * exponent + "M" * (7 - dot - exponent)
+    return dot, exponent, 7 - dot - exponent
+
+
+def _hif8_layout(code: int) -> str:
+    dot, exponent, mantissa = _hif8_widths(code)
+    return "S" + "D" * dot + "E" * exponent + "M" * mantissa
 
 
 def _hif8_value(code: int) -> float:
@@ -62,22 +68,12 @@ def _hif8_value(code: int) -> float:
         return sign * math.inf
     if bits < 0b1000:
         return sign * 2.0 ** (bits - 23)
-    for prefix, prefix_bits, exponent_bits in _HIF8_DOTS:
-        rest_bits = 7 - prefix_bits
-        if bits >> rest_bits == prefix:
-            mantissa_bits = rest_bits - exponent_bits
-            field = (bits >> mantissa_bits) & ((1 << exponent_bits) - 1)
-            mantissa = (bits & ((1 << mantissa_bits) - 1)) / (1 << mantissa_bits)
-            return sign * (1 + mantissa) * 2.0 ** _hif8_exponent(field, exponent_bits)
-    raise AssertionError(f"no HiF8 prefix matches {bits:07b}")
-
-
-def _hif8_exponent(field: int, bits: int) -> int:
-    if bits == 0:
-        return 0
-    top = 1 << (bits - 1)
-    magnitude = top | (field & (top - 1))
-    return -magnitude if field & top else magnitude
+    _, exponent_bits, mantissa_bits = _hif8_widths(code)
+    mantissa = (bits & ((1 << mantissa_bits) - 1)) / (1 << mantissa_bits)
+    top = (1 << exponent_bits) >> 1  # the exponent's sign, in whose place its leading one is implied
+    field = bits >> mantissa_bits
+    magnitude = top and top | field & (top - 1)
+    return sign * (1 + mantissa) * 2.0 ** (-magnitude if field & top else magnitude)
 
 
 _HIF8 = TableFormat(

@@ -2,29 +2,23 @@
 
 from fp8core.inputs.draws import draw, draw_operand, kind_of, log_uniform_blocks, rules, stretch
 from fp8core.inputs.kinds import (
-    GRADIENT_SCALE,
-    GRADIENT_SPREAD,
     INPUT_NOTES,
     LAWS,
     OFFERED,
     OUTLIER_EVERY,
     OUTLIER_FACTOR,
     RECORDED,
-    TAIL_FREEDOM,
     InputKind,
 )
 from fp8core.inputs.recorded import Part, Step
 
 __all__ = [
-    "GRADIENT_SCALE",
-    "GRADIENT_SPREAD",
     "INPUT_NOTES",
     "LAWS",
     "OFFERED",
     "OUTLIER_EVERY",
     "OUTLIER_FACTOR",
     "RECORDED",
-    "TAIL_FREEDOM",
     "InputKind",
     "Part",
     "Step",

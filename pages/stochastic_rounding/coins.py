@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.experiments.pictures import PixelGrid, round_nearest, round_noisy
+from fp8core.experiments.pictures import round_nearest, round_noisy
+from fp8core.formats import Format
 from fp8core.stochastic import MAX_RANDOM_BITS, neighbors
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
@@ -37,7 +38,7 @@ class Throws:
 
 
 @lru_cache(maxsize=64)
-def throws(x: float, grid: PixelGrid, seed: tuple[int, ...]) -> Throws:
+def throws(x: float, grid: Format, seed: tuple[int, ...]) -> Throws:
     pixel = np.array([x])
     around = neighbors(grid, pixel * grid.max)
     low, high, up = float(around.low[0]), float(around.high[0]), float(around.fraction[0])

@@ -20,17 +20,16 @@ from streamlit import get_option
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from fp8core.experiments.pictures import (
-    Levels,
     Picture,
-    PixelGrid,
     blur,
     blurred_rms,
+    levels,
     round_nearest,
     round_noisy,
     to_bytes,
     to_light,
 )
-from fp8core.formats import FORMATS
+from fp8core.formats import FORMATS, Format
 from fp8core.stochastic import MAX_RANDOM_BITS
 from kernels.paths import ASSETS
 from pages.kit.charts.words import short
@@ -164,8 +163,8 @@ class Rounded(NamedTuple):
     rms: tuple[float, ...]
 
 
-def grid_of(pixels: str, levels: int) -> PixelGrid:
-    return Levels(levels) if pixels == LEVELS_OF_GRAY else FORMATS[pixels]
+def grid_of(pixels: str, count: int) -> Format:
+    return levels(count) if pixels == LEVELS_OF_GRAY else FORMATS[pixels]
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

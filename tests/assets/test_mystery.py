@@ -3,12 +3,12 @@
 import numpy as np
 from PIL import Image
 
-from fp8core.experiments.pictures import Levels, blur, round_nearest, round_noisy, to_light
+from fp8core.experiments.pictures import blur, levels, round_nearest, round_noisy, to_light
 from fp8core.stochastic import MAX_RANDOM_BITS
 from kernels.paths import TOP
 
 SIZE = 224
-BLACK_AND_WHITE = Levels(2)
+BLACK_AND_WHITE = levels(2)
 
 
 def shipped() -> np.ndarray:

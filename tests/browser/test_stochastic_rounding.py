@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fp8core.experiments.pictures import Levels, to_bytes
+from fp8core.experiments.pictures import levels, to_bytes
 from pages.stochastic_rounding.coins import throws
 from pages.stochastic_rounding.controls import COLUMN, ELEMENTS, ROW, SPOT, STROKES, THROWS
 from pages.stochastic_rounding.controls import WIPE as WIPE_CONTROL
@@ -99,7 +99,7 @@ def test_a_click_takes_a_pixel_and_its_coins_fall_until_the_mean_stands(server, 
     page.wait_for_url(lambda url: value_in(url, ROW.key) is not None)
     settled(page)
     pixel = int(value_in(page.url, ROW.key)), int(value_in(page.url, COLUMN.key))
-    thrown = throws(float(mystery().light[pixel]), Levels(2), (0, *pixel))
+    thrown = throws(float(mystery().light[pixel]), levels(2), (0, *pixel))
     figure = page.locator(f"{COINS} .figure")
     becomes(page, figure.text_content, f"{thrown.means[99]:.3f}")
     page.locator(f"{COINS} button.play").click()

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fp8core.experiments.pictures import Levels, blur, round_nearest, round_noisy, to_bytes, to_light
+from fp8core.experiments.pictures import blur, levels, round_nearest, round_noisy, to_bytes, to_light
 from fp8core.formats import FORMATS
 from fp8core.stochastic import MAX_RANDOM_BITS
 
@@ -20,12 +20,14 @@ def test_every_byte_survives_the_way_to_light_and_back():
 
 @pytest.mark.parametrize("count", [2, 3, 5, 16])
 def test_levels_are_equal_steps_and_ties_go_to_the_even_one(count):
-    ours = round_nearest(PICTURE, Levels(count))
+    ours = round_nearest(PICTURE, levels(count))
     np.testing.assert_allclose(ours, np.rint(PICTURE * (count - 1)) / (count - 1), atol=1e-15)
-    assert round_nearest(np.array([[0.5 / (count - 1)]]), Levels(count)) == 0
+    assert round_nearest(np.array([[0.5 / (count - 1)]]), levels(count)) == 0
 
 
-@pytest.mark.parametrize("grid", [Levels(2), Levels(4), FORMATS["e2m1"], FORMATS["e4m3"]], ids=str)
+@pytest.mark.parametrize(
+    "grid", [levels(2), levels(4), FORMATS["e2m1"], FORMATS["e4m3"]], ids=lambda grid: grid.name
+)
 def test_white_and_black_stay_and_every_pixel_gets_a_neighbor(grid):
     random = RNG.integers(0, 1 << MAX_RANDOM_BITS, PICTURE.shape)
     noisy = round_noisy(PICTURE, grid, random)
@@ -38,7 +40,7 @@ def test_white_and_black_stay_and_every_pixel_gets_a_neighbor(grid):
 
 def test_over_all_random_values_a_pixel_is_white_as_often_as_its_light_says():
     random = np.arange(0, 1 << MAX_RANDOM_BITS, 1 << 10)[None]
-    shares = [round_noisy(np.full(random.shape, x), Levels(2), random).mean() for x in (0.1, 0.3, 0.77)]
+    shares = [round_noisy(np.full(random.shape, x), levels(2), random).mean() for x in (0.1, 0.3, 0.77)]
     np.testing.assert_allclose(shares, (0.1, 0.3, 0.77), atol=2.0**-14)
 
 

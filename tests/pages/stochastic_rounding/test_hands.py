@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fp8core.experiments.pictures import Levels, round_nearest
+from fp8core.experiments.pictures import levels, round_nearest
 from fp8core.formats import FORMATS
 from pages.kit.charts.ink import LIGHT
 from pages.stochastic_rounding.coins import throws
@@ -27,7 +27,7 @@ def test_an_address_holds_the_pixels_of_its_picture():
     assert np.array_equal(decoded(image_address(gray)), gray)
 
 
-@pytest.mark.parametrize("grid", [Levels(2), Levels(5), FORMATS["e2m1"]], ids=["two", "five", "e2m1"])
+@pytest.mark.parametrize("grid", [levels(2), levels(5), FORMATS["e2m1"]], ids=["two", "five", "e2m1"])
 def test_coins_fall_on_the_values_around_the_pixel_and_their_mean_is_the_pixel(grid):
     coins = throws(0.3, grid, (0, 1, 2))
     assert coins.low < 0.3 < coins.high
@@ -38,7 +38,7 @@ def test_coins_fall_on_the_values_around_the_pixel_and_their_mean_is_the_pixel(g
 
 
 def test_a_pixel_on_a_value_stays_there():
-    coins = throws(1.0, Levels(2), (0,))
+    coins = throws(1.0, levels(2), (0,))
     assert (coins.low, coins.high, coins.nearest) == (1, 1, 1)
     assert not coins.is_up.any()
     assert not coins.deviations.any()
@@ -78,7 +78,7 @@ def test_a_stroke_is_a_line_of_light_that_nearest_turns_black():
     before, after = mystery().light, painted(mystery(), "1020-c810c8d0").light
     is_new = before != after
     assert (after[is_new] == PAINT).all()
-    assert round_nearest(after[is_new], Levels(2)).max() == 0
+    assert round_nearest(after[is_new], levels(2)).max() == 0
     rows, columns = np.nonzero(is_new[180:])
     assert (rows.min(), rows.max(), columns.min(), columns.max()) == (
         *(20 - BRUSH // 2, 20 + BRUSH // 2),
