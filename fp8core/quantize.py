@@ -24,6 +24,7 @@ from fp8core.arrays import Float32, Float64, UInt8
 from fp8core.checks import instance, reals
 from fp8core.formats import FORMATS, Format
 from fp8core.operand_scales import Scales, fitted, inside, nearest, scaled
+from fp8core.philox import random_bits
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.rotations import Rotation, hadamard
 from fp8core.rounding import Rounding
@@ -110,6 +111,14 @@ def quantize(
     return QuantizedTensor(
         operand=operand, codes=codes, scale=scales_here.stored, outer_scale=scales_here.outer
     )
+
+
+def random_of(operand: Operand, shape: tuple[int, int], seed: int) -> UInt8 | None:
+    """uint8[rows, columns]: bits of stochastic rounding as `quantize` takes them; None to nearest."""
+    if not operand.spec.is_random:
+        return None
+    bits = random_bits(operand.stored(shape), seed)
+    return np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
 
 
 def prepared(x: ArrayLike, operand: Operand) -> Float32:

@@ -5,6 +5,7 @@ models with the hardware.
 """
 
 from dataclasses import replace
+from typing import Any
 
 from fp8core.accumulators.model import Accumulator, Evidence, Step
 from fp8core.checks import whole
@@ -20,74 +21,44 @@ _ONE_CHAIN = ", one chain"
 _FP8 = ("e4m3", "e5m2")
 _HALF = ("fp16", "bf16")
 _FNUZ = ("e4m3fnuz", "e5m2fnuz")
-_EVERY = tuple(FORMATS)
 
 
 def _step(bits: int) -> int:
     return _STEP_BITS // bits
 
 
-_HOPPER_FP8 = Accumulator(
-    name="hopper_fast",
-    title=f"Hopper FP8{_ONE_CHAIN}",
-    source="MMA-Sim, arXiv 2511.10909; Khattak & Mikaitis, arXiv 2512.07004; captured on an H200",
-    evidence=Evidence.CAPTURED,
-    operands=_FP8,
-    fraction_bits=13,
-    fused_products=_step(8),
-    out=FORMATS["e8m13"],
-)
-_HOPPER_HALF = Accumulator(
-    name="hopper_bf16",
-    title="Hopper fp16 and bf16",
-    source=_MMA_SIM,
-    evidence=Evidence.PUBLISHED,
-    operands=_HALF,
-    fraction_bits=25,
-    fused_products=_step(16),
-)
-
-
-def _nvidia_half(name: str, title: str, products: int, fraction_bits: int, zero_exponent: int) -> Accumulator:
-    return replace(
-        _HOPPER_HALF,
-        name=name,
-        title=title,
-        fused_products=products,
-        fraction_bits=fraction_bits,
-        zero_exponent=zero_exponent,
-        operands=("fp16",) if name.startswith(("volta", "turing")) else _HALF,
-    )
-
-
-def _amd(
-    name: str, title: str, operands: tuple[str, ...], products: int, step: Step, **bits: int
+def _published(
+    name: str, title: str, operands: tuple[str, ...], fraction_bits: int, products: int, **others: Any
 ) -> Accumulator:
+    """Unit of a published model: its fraction bits, and the products of a step."""
     return Accumulator(
         name=name,
         title=title,
         source=_MMA_SIM,
         evidence=Evidence.PUBLISHED,
         operands=operands,
+        fraction_bits=fraction_bits,
         fused_products=products,
-        step=step,
-        out_rounding=Rounding.NEAREST_EVEN,
-        **({"fraction_bits": 23} | bits),
+        **others,
     )
+
+
+def _nearest(name: str, title: str, operands: tuple[str, ...], *sizes: int, **others: Any) -> Accumulator:
+    """Unit that rounds the sum of a step to nearest."""
+    return _published(name, title, operands, *sizes, out_rounding=Rounding.NEAREST_EVEN, **others)
 
 
 def _chain(name: str, title: str, step: Step, fraction_bits: int) -> Accumulator:
-    return Accumulator(
-        name=name,
-        title=title,
-        source="IEEE 754-2019",
-        evidence=Evidence.DEFINITION,
-        operands=_EVERY,
-        fraction_bits=fraction_bits,
-        fused_products=1,
-        step=step,
-        out_rounding=Rounding.NEAREST_EVEN,
-    )
+    chain = _nearest(name, title, tuple(FORMATS), fraction_bits, 1, step=step)
+    return replace(chain, source="IEEE 754-2019", evidence=Evidence.DEFINITION)
+
+
+_HOPPER_FP8 = replace(
+    _published("hopper_fast", f"Hopper FP8{_ONE_CHAIN}", _FP8, 13, _step(8), out=FORMATS["e8m13"]),
+    source="MMA-Sim, arXiv 2511.10909; Khattak & Mikaitis, arXiv 2512.07004; captured on an H200",
+    evidence=Evidence.CAPTURED,
+)
+_HOPPER_HALF = _published("hopper_bf16", "Hopper fp16 and bf16", _HALF, 25, _step(16))
 
 
 def promoted(accumulator: Accumulator, every: int) -> Accumulator:
@@ -103,16 +74,11 @@ def promoted(accumulator: Accumulator, every: int) -> Accumulator:
     return replace(accumulator, title=f"{title}, promoted every {every}", promotion=every)
 
 
-_CDNA3 = {"fraction_bits": 24, "sum_bits": 31}
-
 ACCUMULATORS: dict[str, Accumulator] = {
     accumulator.name: accumulator
     for accumulator in (
         _HOPPER_FP8,
-        replace(
-            promoted(_HOPPER_FP8, _PROMOTION_STEPS * _step(8)),
-            name="hopper_promoted",
-        ),
+        replace(promoted(_HOPPER_FP8, _PROMOTION_STEPS * _step(8)), name="hopper_promoted"),
         replace(
             _HOPPER_FP8,
             name="hopper_fp16_sum",
@@ -132,40 +98,25 @@ ACCUMULATORS: dict[str, Accumulator] = {
             unpacked=FORMATS["fp16"],
             order=tuple(4 * run + place for half in (0, 2) for run in range(8) for place in (half, half + 1)),
         ),
-        replace(
-            _HOPPER_FP8,
-            name="ada_fp8",
-            title="Ada FP8",
-            source=_MMA_SIM,
-            evidence=Evidence.PUBLISHED,
-            fused_products=_step(16),
-            zero_exponent=-132,
-        ),
-        replace(
-            _HOPPER_HALF,
-            name="blackwell_fp8",
-            title="Blackwell FP8",
-            operands=(*_FP8, "e3m2", "e2m3", "e2m1"),
-            fused_products=_step(8),
-        ),
-        replace(
-            _HOPPER_HALF,
-            name="blackwell_fp4",
-            title="Blackwell block-scaled FP4",
-            operands=("e2m1",),
-            fraction_bits=35,
-            fused_products=_step(4),
+        _published("ada_fp8", "Ada FP8", _FP8, 13, _step(16), out=FORMATS["e8m13"], zero_exponent=-132),
+        _published("blackwell_fp8", "Blackwell FP8", (*_FP8, "e3m2", "e2m3", "e2m1"), 25, _step(8)),
+        _published(
+            "blackwell_fp4",
+            "Blackwell block-scaled FP4",
+            ("e2m1",),
+            35,
+            _step(4),
             step=Step.SCALED_GROUPS,
             zero_exponent=-139,
         ),
-        _nvidia_half("ampere_half", "Ampere fp16 and bf16", 8, 24, -132),
-        _nvidia_half("turing_half", "Turing fp16", 8, 24, -132),
-        _nvidia_half("volta_half", "Volta fp16", 4, 23, -131),
-        _amd("cdna3_fp8", "CDNA3 FP8", _FNUZ, 16, Step.FLOORED_BY_PARITY, **_CDNA3),
-        _amd("cdna3_half", "CDNA3 fp16 and bf16", _HALF, 8, Step.FLOORED, **_CDNA3),
-        _amd("cdna2_half", "CDNA2 fp16 and bf16", _HALF, 4, Step.FLUSHED_PAIRS),
-        _amd("cdna1_fp16", "CDNA1 fp16", ("fp16",), 4, Step.EXACT),
-        _amd("cdna1_bf16", "CDNA1 bf16", ("bf16",), 2, Step.EXACT),
+        _published("ampere_half", "Ampere fp16 and bf16", _HALF, 24, 8, zero_exponent=-132),
+        _published("turing_half", "Turing fp16", ("fp16",), 24, 8, zero_exponent=-132),
+        _published("volta_half", "Volta fp16", ("fp16",), 23, 4, zero_exponent=-131),
+        _nearest("cdna3_fp8", "CDNA3 FP8", _FNUZ, 24, 16, step=Step.FLOORED_BY_PARITY, sum_bits=31),
+        _nearest("cdna3_half", "CDNA3 fp16 and bf16", _HALF, 24, 8, step=Step.FLOORED, sum_bits=31),
+        _nearest("cdna2_half", "CDNA2 fp16 and bf16", _HALF, 23, 4, step=Step.FLUSHED_PAIRS),
+        _nearest("cdna1_fp16", "CDNA1 fp16", ("fp16",), 23, 4, step=Step.EXACT),
+        _nearest("cdna1_bf16", "CDNA1 bf16", ("bf16",), 23, 2, step=Step.EXACT),
         _chain("fp32", "fp32, one product after the other", Step.FP32_CHAIN, 23),
         _chain("fp64", "fp64, one product after the other", Step.FP64_CHAIN, 52),
     )

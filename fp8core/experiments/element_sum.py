@@ -8,8 +8,7 @@ from ml_dtypes import bfloat16
 from fp8core.arrays import Float64
 from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import MATMULS, Matmul, Side
-from fp8core.philox import random_bits
-from fp8core.quantize import prepared, quantize_part, scales
+from fp8core.quantize import prepared, quantize_part, random_of, scales
 from fp8core.recipes import RECIPES, Operand
 from fp8core.recipes.text import own_recipe
 
@@ -72,10 +71,7 @@ def _lines(
     exact = x[rows, columns].ravel().astype(np.float64)
     if operand is None:
         return exact, exact
-    of_tensor, random = scales(x, operand), None
-    if operand.spec.is_random:
-        random = random_bits(operand.stored(x.shape), seed)
-        random = random.T if k_is_rows else random
+    of_tensor, random = scales(x, operand), random_of(operand, x.shape, seed)
     codes = quantize_part(prepared(x, operand), operand, of_tensor.effective, rows, columns, random)
     ends = zip((rows, columns), operand.grid(x.shape).extents, strict=True)
     of_line = of_tensor.exact[np.ix_(*(np.arange(part.start, part.stop) // extent for part, extent in ends))]

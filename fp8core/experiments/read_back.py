@@ -7,8 +7,7 @@ import numpy as np
 
 from fp8core.arrays import Bools, Float32, Float64, Floats
 from fp8core.formats import FORMATS
-from fp8core.philox import random_bits
-from fp8core.quantize import RANDOM_BITS, prepared, quantize, quantized_values
+from fp8core.quantize import RANDOM_BITS, prepared, quantize, quantized_values, random_of
 from fp8core.recipes import Operand
 from fp8core.rotations import Rotation
 from fp8core.tiles import TileGrid
@@ -72,14 +71,12 @@ def read_back(x: Float32, operand: Operand, seed: int = 0) -> ReadBack:
     `quantize`.
     """
     spec = operand.spec
-    noise = None
-    if spec.is_random:
-        bits = random_bits(operand.stored(x.shape), seed)
-        bits = bits.T if operand.k_is_rows else bits
+    bits, noise = random_of(operand, x.shape, seed), None
+    if bits is None:
+        values, scale = quantized_values(x, operand)
+    else:
         tensor, noise = quantize(x, operand, random=bits), bits / float(1 << RANDOM_BITS)
         values, scale = tensor.exact_values(), tensor.scales.effective
-    else:
-        values, scale = quantized_values(x, operand)
     given = _turned(x.astype(np.float64), operand)
     is_x = spec.rotation is None and spec.saved_as is None
     made_of = given if is_x else prepared(x, operand).astype(np.float64)

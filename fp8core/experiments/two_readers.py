@@ -10,7 +10,7 @@ import numpy as np
 
 from fp8core.arrays import Float32, Float64
 from fp8core.experiments.read_back import read_back
-from fp8core.linear import DGRAD, FPROP, LayerTensor, Matmul
+from fp8core.linear import DGRAD, FPROP, LayerTensor
 from fp8core.recipes import Operand, OperandSpec, Recipe
 from fp8core.recipes.operand import same_copy
 
@@ -30,7 +30,8 @@ class Disagreement:
 
 def weight_readers(recipe: Recipe) -> tuple[Operand | None, Operand | None]:
     """The weight as Fprop and as Dgrad have it."""
-    return _reader(recipe, FPROP), _reader(recipe, DGRAD)
+    fprop, dgrad = (recipe.operand(matmul, matmul.side_of(LayerTensor.W)) for matmul in (FPROP, DGRAD))
+    return fprop, dgrad
 
 
 def spec_readers(spec: OperandSpec) -> tuple[Operand, Operand]:
@@ -64,10 +65,6 @@ def disagreement(w: Float32, readers: tuple[Operand | None, Operand | None], see
         zero_in_one=int(np.count_nonzero((first == 0) != (second == 0))),
         rel_err=float(np.linalg.norm(first - second) / np.linalg.norm(w.astype(np.float64))),
     )
-
-
-def _reader(recipe: Recipe, matmul: Matmul) -> Operand | None:
-    return recipe.operand(matmul, matmul.side_of(LayerTensor.W))
 
 
 def _values_read(w: Float32, operand: Operand | None, seed: int) -> Float64:

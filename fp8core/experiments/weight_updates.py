@@ -100,7 +100,7 @@ class _Moves:
 
 @lru_cache(maxsize=_MOVES_KEPT)
 def _moves(format_: Format, lr: float, pull: Pull) -> _Moves:
-    values = _values(format_)
+    values = np.unique(format_.values[np.isfinite(format_.values)])
     target = values - lr * gradient(pull, values)
     around = neighbors(format_, target)
     nearest, low, high = (
@@ -108,11 +108,6 @@ def _moves(format_: Format, lr: float, pull: Pull) -> _Moves:
         for value in (nearest_of(format_, target, around), around.low, around.high)
     )
     return _Moves(values=values, nearest=nearest, low=low, high=high, fraction=around.fraction)
-
-
-@lru_cache(maxsize=_MOVES_KEPT)
-def _values(format_: Format) -> Float64:
-    return np.unique(format_.values[np.isfinite(format_.values)])
 
 
 def _nearest_path(nearest: Int32, first: int, steps: int) -> Intp:

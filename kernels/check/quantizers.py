@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from fp8core.formats import FloatFormat
 from fp8core.linear import Matmul, Side
-from fp8core.philox import random_bits
-from fp8core.quantize import QuantizedTensor, quantize
+from fp8core.quantize import QuantizedTensor, quantize, random_of
 from fp8core.recipes import Operand, Recipe
 from fp8core.rounding import Rounding
 from kernels.check.report import Group, Line
@@ -140,11 +139,8 @@ def compare(
 
 
 def truth_of(operand: Operand, shape: Shape, name: str) -> QuantizedTensor:
-    x, random = sample(name, shape), None
-    if operand.spec.is_random:
-        bits = random_bits(operand.stored(shape), _SEED)
-        random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
-    return quantize(x, operand, random=random, history=_history(x, operand))
+    x = sample(name, shape)
+    return quantize(x, operand, random=random_of(operand, shape, _SEED), history=_history(x, operand))
 
 
 def _history(x: NDArray[np.float32], operand: Operand) -> NDArray[np.float32] | None:

@@ -14,9 +14,9 @@ import torch
 
 from fp8core import fused as reference
 from fp8core.formats import FORMATS
-from fp8core.philox import random_bits
 from fp8core.quantize import QuantizedTensor as ReferenceTensor
 from fp8core.quantize import quantize as reference_quantize
+from fp8core.quantize import random_of
 from fp8core.recipes import MatmulSpec, Operand
 from fp8core.tiles import WHOLE, Extent, TileShape
 from kernels import gemm as gemm_kernels
@@ -184,8 +184,7 @@ def emulated(x: torch.Tensor, reading: Reading, seed: torch.Tensor | None) -> Re
     operand, stored, random = reading.operand, _as_numpy(x), None
     assert operand is not None, "a reading in bf16 has no copy"
     if seed is not None:
-        bits = random_bits(operand.stored(stored.shape), int(seed))
-        random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
+        random = random_of(operand, stored.shape, int(seed))
     with np.errstate(all="ignore"):
         return reference_quantize(stored, operand, random=random)
 

@@ -13,8 +13,7 @@ from fp8core.formats import FORMATS, Format
 from fp8core.inputs import OUTLIER_EVERY, InputKind, draw_operand
 from fp8core.linear import MATMULS, OPERANDS, Axis, LayerShape, LayerTensor, Matmul, Side
 from fp8core.operand_scales import Scales, fitted
-from fp8core.philox import random_bits
-from fp8core.quantize import prepared, quantize_part, scales
+from fp8core.quantize import prepared, quantize_part, random_of, scales
 from fp8core.recipes import Copy, MatmulSpec, Operand, OperandSpec, Recipe
 from fp8core.tiles import WHOLE, Extent, Tile, TileGrid
 from pages.kit.charts.tile_marks import Row
@@ -90,10 +89,7 @@ class CornerOperand:
 
     @cached_property
     def _random(self) -> NDArray[np.uint8] | None:
-        if self.operand is None or not self.operand.spec.is_random:
-            return None
-        bits = random_bits(self.operand.stored(self.x.shape), self.seed)
-        return bits.T if self.operand.k_is_rows else bits
+        return self.operand and random_of(self.operand, self.x.shape, self.seed)
 
     def codes(self, rows: slice, columns: slice) -> NDArray[np.unsignedinteger]:
         """The codes of a part: all of them would take longer than the rest of the picture."""

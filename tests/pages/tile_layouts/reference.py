@@ -3,18 +3,14 @@
 import numpy as np
 
 from fp8core.formats import FORMATS
-from fp8core.philox import random_bits
-from fp8core.quantize import QuantizedTensor, quantize
+from fp8core.quantize import QuantizedTensor, quantize, random_of
 from fp8core.recipes import Operand
 from pages.tile_layouts.charts.scene import CornerOperand
 
 
 def quantized(x: np.ndarray, operand: Operand, seed: int = 0) -> QuantizedTensor:
     """A corner as the reference quantizes it, with the random bits of a seed."""
-    if not operand.spec.is_random:
-        return quantize(x, operand)
-    bits = random_bits(operand.stored(x.shape), seed)
-    return quantize(x, operand, random=bits.T if operand.k_is_rows else bits)
+    return quantize(x, operand, random=random_of(operand, x.shape, seed))
 
 
 def multiplied(corner: CornerOperand, seed: int = 0) -> np.ndarray:
