@@ -16,7 +16,7 @@ from kernels.quantize.collect import (
     set_amaxes_of_result,
     set_amaxes_of_x,
 )
-from kernels.quantize.facts import OperandFacts, padded, power_over
+from kernels.quantize.facts import PARTIALS, OperandFacts, padded, power_over
 from kernels.quantize.plan import (
     QuantizePlan,
     cooperative_programs,
@@ -228,12 +228,15 @@ def quantize_computed(
     operands: Sequence[Operand | None],
     seeds: "Sequence[Scalar | torch.Tensor | None]",
     history: "torch.Tensor | None",
-    out_amax: "torch.Tensor | None" = None,
+    *,
+    adds_amax: bool,
 ) -> "tuple[Copy, ...]":
     """Compute and quantize, all in one launch; the result in bf16 where an operand is None.
 
-    out_amax: int32[PARTIALS] of zeros, of which the largest becomes the bits of the result's amax.
+    adds_amax: int32[PARTIALS] comes last, of which the largest is the bits of the result's amax.
     """
+    import torch
+
     device, specs, outputs = current_device(), specs_of(operands), {}
     plan = source.plan(operands, device.kind)
     assert plan is not None, "one launch takes these operands"
@@ -245,12 +248,13 @@ def quantize_computed(
             facts = plan.down if operand.k_is_rows else plan.along
             facts = strip_facts(operand, source.shape) if strips else facts
             outputs[operand.k_is_rows] = Output(source, operand, facts, seed, history)
+    amax = [filled((PARTIALS,), torch.int32, source.x.device)] if adds_amax else []
     out = empty_result(source) if None in operands else None
     if strips:
         launch_strips(source, outputs.get(_ALONG), outputs[_DOWN], reciprocals_of(source, 0))
     else:
-        _write(source, plan, outputs, out, out_amax)
-    return tuple(out if each is None else outputs[each.k_is_rows].result() for each in operands)
+        _write(source, plan, outputs, out, *amax)
+    return *(out if each is None else outputs[each.k_is_rows].result() for each in operands), *amax
 
 
 def empty_result(source: Source) -> "torch.Tensor":

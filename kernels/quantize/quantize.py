@@ -16,9 +16,8 @@ from fp8core.recipes import Operand, OperandSpec
 from fp8core.tiles import TileGrid, TileShape
 from kernels.device import DeviceKind, compiles_only, current_device, launching
 from kernels.launching.cache import LaunchCache, layout, refuse_gradient, scalar_kind, token
-from kernels.launching.launch import filled
 from kernels.launching.parameters import Scalar
-from kernels.quantize.facts import PARTIALS, TENSOR, check_operand, fp32_bits
+from kernels.quantize.facts import TENSOR, check_operand, fp32_bits
 from kernels.quantize.launch import (
     Copy,
     Source,
@@ -179,12 +178,16 @@ def _copies(
     *,
     eps: int = 0,
     amax: "torch.Tensor | None" = None,
+    adds_amax: bool = False,
 ) -> "tuple[Copy, ...]":
-    """Copies of the result of a Source: from one launch if it can write them all, else by `_unfused`."""
+    """Copies of the result of a Source: from one launch if it can write them all, else by `_unfused`.
+
+    adds_amax: int32[PARTIALS] follows a computed result; the largest of it is the bits of the result's amax.
+    """
     operands, seeds = tuple(operands), [None] * len(operands) if seeds is None else list(seeds)
     if len(seeds) != len(operands):
         raise ValueError(f"each of {len(operands)} operands has a seed or None, got {len(seeds)}")
-    key, scalars, tensors = [name, eps, *map(layout, inputs)], [], [*inputs]
+    key, scalars, tensors = [name, eps, adds_amax, *map(layout, inputs)], [], [*inputs]
     for each in (amax, history):
         key.append(layout(each))
         if each is not None:
@@ -214,8 +217,9 @@ def _copies(
                 if operand is not None:
                     _check_tensor(source.x, operand, seed)
             check_device(source.x, current_device().kind, "x")
-            quantizer = quantize_computed if name else quantize_x
-            return quantizer(source, operands, seeds, history)
+            if name:
+                return quantize_computed(source, operands, seeds, history, adds_amax=adds_amax)
+            return quantize_x(source, operands, seeds, history)
 
     return LAUNCHES.trace(key, tensors, scalars, run)
 
@@ -228,45 +232,25 @@ def _unfused(
 ) -> "tuple[Copy, ...]":
     """The result in bf16, and `quantize` of that; two copies come from one read of it if they can."""
     two = len(operands) == 2 and None not in operands
-    has_amax = two and not source.is_norm and history is None
-    amax = None
-    if not source.x.numel():
-        result = empty_result(source)
-    elif has_amax and all(_takes_whole_amax(each.spec) for each in operands):
-        result, amax = _with_amax(source)
+    adds_amax = two and not source.is_norm and history is None
+    adds_amax = adds_amax and all(
+        whole_amax_of(each.spec, fused=each.spec.tile != TENSOR) and not each.spec.scale_rule.history
+        for each in operands
+    )
+    if source.x.numel():
+        result, *amax = _copies(
+            source.name, source.tensors, [None], None, None, eps=source.eps, adds_amax=adds_amax
+        )
     else:
-        (result,) = _copies(source.name, source.tensors, [None], None, None, eps=source.eps)
+        result, amax = empty_result(source), []
     if two:
-        return _copies("", (result,), operands, seeds, history, amax=amax)
+        return _copies("", (result,), operands, seeds, history, amax=(*amax, None)[0])
     copies = [result] * len(operands)
     for number, operand in enumerate(operands):
         if operand is not None:
             own = history if operand.spec.scale_rule.history else None
             copies[number] = quantize(result, operand, seed=seeds[number], history=own)
     return tuple(copies)
-
-
-def _takes_whole_amax(spec: OperandSpec) -> bool:
-    return not spec.scale_rule.history and whole_amax_of(spec, fused=spec.tile != TENSOR) is not None
-
-
-def _with_amax(source: Source) -> "tuple[torch.Tensor, torch.Tensor]":
-    """(the result in bf16; int32[PARTIALS], of which the largest is the bits of its amax), in one launch."""
-    key = (source.name, "with amax", *map(layout, source.tensors))
-    launches = LAUNCHES.get(key)
-    if launches is not None:
-        return launches(source.tensors)
-
-    def run() -> "tuple[torch.Tensor, torch.Tensor]":
-        import torch
-
-        with launching(source.x):
-            check_device(source.x, current_device().kind, "x")
-            amax = filled((PARTIALS,), torch.int32, source.x.device)
-            (result,) = quantize_computed(source, [None], [None], None, amax)
-        return result, amax
-
-    return LAUNCHES.trace(key, source.tensors, (), run)
 
 
 def _check_tensor(x: "torch.Tensor", operand: Operand, seed: "Scalar | torch.Tensor | None") -> None:
