@@ -3,7 +3,7 @@
 A driver that is missing, fails or hangs gives none; that is no error here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -47,16 +47,18 @@ class Driver:
 
 def driver() -> Driver:
     """The driver; an empty one if it is missing, fails or hangs."""
-    answers: list[Driver] = []
-    _thread(lambda: answers.append(_driver())).join(TIMEOUT_S)
-    return answers[0] if answers else Driver()
+    return _answered(_driver) or Driver()
 
 
 def gauges(uuid: str) -> Gauges:
     """Gauges of a GPU now; empty ones if it is unknown."""
-    answers: list[Gauges] = []
-    _thread(lambda: answers.append(_read(pynvml.nvmlDeviceGetHandleByUUID(uuid)))).join(TIMEOUT_S)
-    return answers[0] if answers else Gauges()
+    return _answered(lambda: _read(pynvml.nvmlDeviceGetHandleByUUID(uuid))) or Gauges()
+
+
+def _answered(ask: Callable[[], T]) -> T | None:
+    answers: list[T] = []
+    _thread(lambda: answers.append(ask())).join(TIMEOUT_S)
+    return answers[0] if answers else None
 
 
 class Watch:
@@ -79,7 +81,10 @@ class Watch:
     def __exit__(self, *error: object) -> None:
         self._end.set()
         self._thread.join(TIMEOUT_S)
-        self.gauges = _busiest(self._moments)
+        if moments := self._moments:
+            masks = [each.reasons for each in moments if each.reasons is not None]
+            busiest = max(moments, key=lambda each: each.power_w or 0.0)
+            self.gauges = replace(busiest, reasons=reduce(or_, masks) if masks else None)
 
     def _watch(self) -> None:
         gpu = pynvml.nvmlDeviceGetHandleByUUID(self._uuid)
@@ -87,14 +92,6 @@ class Watch:
         self._began.set()
         while not self._end.wait(_EVERY_S):
             self._moments.append(_read(gpu))
-
-
-def _busiest(moments: Sequence[Gauges]) -> Gauges:
-    if not moments:
-        return Gauges()
-    masks = [gauges.reasons for gauges in moments if gauges.reasons is not None]
-    reasons = reduce(or_, masks) if masks else None
-    return replace(max(moments, key=lambda gauges: gauges.power_w or 0.0), reasons=reasons)
 
 
 def _read(gpu: Any) -> Gauges:
@@ -110,11 +107,10 @@ def _read(gpu: Any) -> Gauges:
 
 
 def _driver() -> Driver:
-    handles = [
-        _answer(pynvml.nvmlDeviceGetHandleByIndex, number) for number in range(pynvml.nvmlDeviceGetCount())
-    ]
+    numbers = range(pynvml.nvmlDeviceGetCount())
+    gpus = [gpu for each in numbers if (gpu := _answer(pynvml.nvmlDeviceGetHandleByIndex, each)) is not None]
     uuids, names = (
-        tuple(filter(None, (_answer(ask, gpu) for gpu in handles if gpu is not None)))
+        tuple(filter(None, (_answer(ask, gpu) for gpu in gpus)))
         for ask in (pynvml.nvmlDeviceGetUUID, pynvml.nvmlDeviceGetName)
     )
     return Driver(version=_answer(pynvml.nvmlSystemGetDriverVersion), uuids=uuids, names=names)

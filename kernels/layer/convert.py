@@ -72,6 +72,5 @@ def _reason(layer: nn.Linear) -> str | None:
 
 def _sentence(reasons: dict[str, str]) -> str:
     shown = [f"{name} {reason}" for name, reason in list(reasons.items())[:_MOST_NAMES]]
-    return "; ".join(
-        [*shown, *([f"and {len(reasons) - _MOST_NAMES} more"] if len(reasons) > _MOST_NAMES else [])]
-    )
+    more = [f"and {len(reasons) - _MOST_NAMES} more"] if len(reasons) > _MOST_NAMES else []
+    return "; ".join([*shown, *more])

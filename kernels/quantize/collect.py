@@ -1,9 +1,9 @@
 """Passes over a tensor before the quantizer, for the amax that each operand's scales need."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fp8core.formats import FORMATS
 from fp8core.tiles import TileShape
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from kernels.quantize.launch import Output, Source
 
 
-@dataclass(frozen=True, kw_only=True)
-class Amax:
+class Amax(NamedTuple):
     """Bits of amax of tiles and of outer tiles from earlier passes; None if the quantizer needs none.
 
     new: memory for this step's amax under a delayed scale.
