@@ -82,6 +82,7 @@ class Float8Linear(nn.Linear):
     """
 
     steps: Steps
+    _w_copies: Copies | None = None
 
     def __init__(
         self,
@@ -96,7 +97,7 @@ class Float8Linear(nn.Linear):
     ) -> None:
         steps = steps_of(recipe, emulate, 1)
         super().__init__(in_features, out_features, bias, device, dtype)
-        self._set_steps(steps)
+        self.steps = steps
 
     @classmethod
     def from_linear(
@@ -108,12 +109,8 @@ class Float8Linear(nn.Linear):
         steps = steps_of(recipe, emulate, 1)
         other = cls.__new__(cls)
         other.__dict__.update({name: copy(value) for name, value in layer.__dict__.items()})
-        other._set_steps(steps)
+        other.steps, other._w_copies = steps, None
         return other
-
-    def _set_steps(self, steps: Steps) -> None:
-        self.steps = steps
-        self._w_copies: Copies | None = None
 
     def forward(self, x: torch.Tensor, is_first_microbatch: bool | None = None) -> torch.Tensor:
         """y[..., out] of x[..., in].

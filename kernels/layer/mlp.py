@@ -4,6 +4,7 @@ Held for backward: copies of x, h and both weights, and gate_up in bf16 for SwiG
 stored only if a matmul reads bf16.
 """
 
+from functools import partial
 from typing import Self
 
 import torch
@@ -41,9 +42,9 @@ class SwigluMlp(nn.Module):
     ) -> None:
         super().__init__()
         self.hidden_features = hidden_features
-        options = {"bias": False, "device": device, "dtype": dtype, "recipe": recipe, "emulate": emulate}
-        self.gate_up = Float8Linear(in_features, 2 * hidden_features, **options)
-        self.down = Float8Linear(hidden_features, in_features, **options)
+        layer = partial(Float8Linear, bias=False, device=device, dtype=dtype, recipe=recipe, emulate=emulate)
+        self.gate_up = layer(in_features, 2 * hidden_features)
+        self.down = layer(hidden_features, in_features)
         self.steps = steps_of(recipe, emulate, 2)
 
     @classmethod

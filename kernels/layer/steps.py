@@ -198,12 +198,10 @@ def held_bytes(steps: Steps, *shapes: tuple[int, int]) -> HeldBytes:
     whole("the layer's size of tokens", shapes[0][0], 0)
     x, *weights = (torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in shapes)
     _, groups = steps.forward(x, weights, Call(SHAPES, (True,) * len(shapes)))
-    first, end = 1, len(shapes)
     own = {id(each) for each in weights}
-    return HeldBytes(
-        x=sum(part.nbytes for group in (*groups[:first], *groups[end:]) for part in group),
-        w=sum(part.nbytes for group in groups[first:end] for part in group if id(part) not in own),
-    )
+    of_x, *rest = ([part.nbytes for part in group if id(part) not in own] for group in groups)
+    of_w, others = rest[: len(weights)], rest[len(weights) :]
+    return HeldBytes(x=sum(map(sum, [of_x, *others])), w=sum(map(sum, of_w)))
 
 
 def random_seeds(plan: LayerPlan, layers: int, device: torch.device) -> tuple[torch.Tensor, ...]:

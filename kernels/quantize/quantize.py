@@ -3,7 +3,7 @@
 The first call for a layout validates, chooses blocks and launches. Later calls repeat its launches.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -187,20 +187,22 @@ def _copies(
     operands, seeds = tuple(operands), [None] * len(operands) if seeds is None else list(seeds)
     if len(seeds) != len(operands):
         raise ValueError(f"each of {len(operands)} operands has a seed or None, got {len(seeds)}")
-    key, scalars, tensors = [name, eps, adds_amax, *map(layout, inputs)], [], [*inputs]
+    parts: list[Hashable] = [name, eps, adds_amax, *map(layout, inputs)]
+    scalars: list[Scalar] = []
+    tensors = [*inputs]
     for each in (amax, history):
-        key.append(layout(each))
+        parts.append(layout(each))
         if each is not None:
             tensors.append(each)
     for number, operand in enumerate(operands):
-        key += (None,) if operand is None else (token(operand.spec), operand.k_is_rows)
+        parts += (None,) if operand is None else (token(operand.spec), operand.k_is_rows)
         seed = seeds[number]
         if seed is not None:
             if not hasattr(seed, "data_ptr"):
                 seeds[number] = seed = Scalar(whole("a seed", seed, 0, MAX_SEED))
             (scalars if isinstance(seed, Scalar) else tensors).append(seed)
-            key.append(scalar_kind(seed))
-    key = tuple(key)
+            parts.append(scalar_kind(seed))
+    key = tuple(parts)
     launches = LAUNCHES.get(key)
     if launches is not None:
         return launches(tensors, scalars)
