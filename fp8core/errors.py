@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fp8core.arrays import Floats
+from fp8core.arrays import Float64, Floats
 from fp8core.checks import reals
 from fp8core.formats import Format
 
@@ -29,6 +29,16 @@ def sqnr_db(rel_err: float) -> float:
     if reals("a relative error", rel_err, ndim=0) < 0:
         raise ValueError(f"a relative error is at least 0, got {rel_err}")
     return math.inf if rel_err == 0 else -20.0 * math.log10(rel_err)
+
+
+def energy_of(squares: Float64) -> float:
+    """‖x‖² out of the squares of x. Raises ValueError if an error of x has no parts."""
+    energy = float(np.sum(squares))
+    if not np.isfinite(energy):
+        raise ValueError("the parts of an error need finite numbers, got NaN or infinity in x")
+    if energy == 0:
+        raise ValueError("the error of an all-zero tensor has no parts: it is zero")
+    return energy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,12 +69,7 @@ def split_error(x: Floats, values: Floats, scale: ArrayLike, format_: Format) ->
     x, values = reals("x", x).astype(np.float64), reals("values", values).astype(np.float64)
     if x.shape != values.shape:
         raise ValueError(f"x and values have one shape, got {x.shape} and {values.shape}")
-    if not np.isfinite(x).all():
-        raise ValueError("the parts of an error need finite numbers, got NaN or infinity in x")
-    energy = float(np.sum(x**2))
-    if energy == 0:
-        raise ValueError("the error of an all-zero tensor has no parts: it is zero")
-    squared = (values - x) ** 2 / energy
+    squared = (values - x) ** 2 / energy_of(x**2)
     with np.errstate(over="ignore"):
         saturated = format_.rounds_beyond(x / reals("scale", scale).astype(np.float64))
     dead = (values == 0) & (x != 0)

@@ -79,13 +79,8 @@ def joined(reaches: Iterable[Reach]) -> Reach:
 
 
 def _over(pairs: Iterable[tuple[Extent, Extent]]) -> Reach:
-    rows, columns = zip(*pairs, strict=True)
-    return Reach(rows=_largest(rows), columns=_largest(columns))
-
-
-def _largest(extents: Iterable[Extent]) -> Extent:
-    sizes = list(extents)
-    return WHOLE if WHOLE in sizes else max(extent for extent in sizes if extent is not WHOLE)
+    rows, columns = (WHOLE if WHOLE in each else max(each) for each in zip(*pairs, strict=True))
+    return Reach(rows=rows, columns=columns)
 
 
 def _at_most(extent: Extent, limit: Extent) -> bool:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fp8core.arrays import Bools, Float32, Float64
-from fp8core.errors import ErrorParts, sqnr_db
+from fp8core.errors import ErrorParts, energy_of, sqnr_db
 from fp8core.experiments.read_back import ReadBack
 from fp8core.operand_scales import nearest
 from fp8core.tiles import TileGrid
@@ -62,7 +62,8 @@ class Lines:
     @property
     def rel_err(self) -> Float64:
         """‖e‖ / ‖x‖ of each line; 0 where both are zero."""
-        return np.sqrt(_ratio(self.error, self.energy))
+        of_zero = np.where(self.error > 0, np.inf, 0.0)
+        return np.sqrt(np.divide(self.error, self.energy, out=of_zero, where=self.energy > 0))
 
     def outliers(self, factor: float) -> Bools:
         """Lines whose rms exceeds `factor` times the median nonzero one."""
@@ -104,11 +105,7 @@ class OperandError:
 
 def operand_error(read: ReadBack) -> OperandError:
     """Measure a read-back tensor. Raises ValueError for all-zero x, and for NaN or infinity."""
-    energy = float(read.energy.sum())
-    if not np.isfinite(energy):
-        raise ValueError("the parts of an error need finite numbers, got NaN or infinity in x")
-    if energy == 0:
-        raise ValueError("the error of an all-zero tensor has no parts: it is zero")
+    energy = energy_of(read.energy)
     scale = np.where(read.scale == 0, np.float32(1), read.scale)
     return OperandError(
         total=float(read.squared.sum()) / energy,
@@ -203,7 +200,3 @@ def tile_sums(x: Float64, grid: TileGrid) -> Float64:
     if rows % tall:
         return np.add.reduceat(across, np.arange(0, rows, tall), axis=0)
     return across.reshape(-1, tall, across.shape[1]).sum(axis=1)
-
-
-def _ratio(part: Float64, whole: Float64) -> Float64:
-    return np.divide(part, whole, out=np.where(part > 0, np.inf, 0.0), where=whole > 0)

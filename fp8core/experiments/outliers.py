@@ -5,6 +5,7 @@ magnitude is in standard deviations of the rest.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -16,6 +17,7 @@ from fp8core.inputs.recorded import LAYERS, has_tensors, layer_of_seed, stretch
 from fp8core.linear import LayerTensor
 
 _TAIL_FREEDOM = 4
+_TAIL_DEVIATION = math.sqrt(_TAIL_FREEDOM / (_TAIL_FREEDOM - 2))
 
 
 class Rest(Enum):
@@ -31,6 +33,13 @@ class Rest(Enum):
 
 REAL_RESTS = {Rest.REAL_X: LayerTensor.X, Rest.REAL_W: LayerTensor.W, Rest.REAL_DY: LayerTensor.DY}
 """Rests from a recorded tensor, over its rms."""
+_LAWS: dict[Rest, Callable[[np.random.Generator, tuple[int, int]], Float64]] = {
+    Rest.GAUSSIAN: lambda rng, shape: rng.standard_normal(shape),
+    Rest.UNIFORM: lambda rng, shape: rng.uniform(-math.sqrt(3), math.sqrt(3), shape),
+    Rest.LAPLACE: lambda rng, shape: rng.laplace(scale=math.sqrt(0.5), size=shape),
+    Rest.HEAVY_TAIL: lambda rng, shape: rng.standard_t(_TAIL_FREEDOM, shape) / _TAIL_DEVIATION,
+    Rest.ZERO: lambda rng, shape: np.zeros(shape),
+}
 OFFERED_RESTS = tuple(rest for rest in Rest if rest not in REAL_RESTS or has_tensors())
 
 
@@ -74,7 +83,7 @@ def draw_outlier_vectors(
     signs *= np.exp2(octaves * rng.permutation(spread))[:, None]
     sizes = np.zeros(shape)
     np.put_along_axis(sizes, np.broadcast_to(order[:, :outliers], (n, outliers)), signs, axis=1)
-    elements = _real(REAL_RESTS[rest], shape, seed) if rest in REAL_RESTS else _rest(rest, shape, rng)
+    elements = _real(REAL_RESTS[rest], shape, seed) if rest in REAL_RESTS else _LAWS[rest](rng, shape)
     return OutlierVectors(rest=np.where(sizes == 0, elements, 0.0), outliers=sizes)
 
 
@@ -82,18 +91,3 @@ def _real(tensor: LayerTensor, shape: tuple[int, int], seed: int) -> Float64:
     x = stretch(*layer_of_seed(seed), tensor, shape[0] * shape[1], seed // len(LAYERS))
     x = x.astype(np.float64).reshape(shape)
     return x / np.sqrt(np.mean(x**2))
-
-
-def _rest(rest: Rest, shape: tuple[int, int], rng: np.random.Generator) -> Float64:
-    match rest:
-        case Rest.ZERO:
-            return np.zeros(shape)
-        case Rest.GAUSSIAN:
-            return rng.standard_normal(shape)
-        case Rest.UNIFORM:
-            return rng.uniform(-math.sqrt(3), math.sqrt(3), shape)
-        case Rest.LAPLACE:
-            return rng.laplace(scale=math.sqrt(0.5), size=shape)
-        case Rest.HEAVY_TAIL:
-            return rng.standard_t(_TAIL_FREEDOM, shape) / math.sqrt(_TAIL_FREEDOM / (_TAIL_FREEDOM - 2))
-    raise ValueError(f"the rest is a law, got {rest}")

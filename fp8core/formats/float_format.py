@@ -227,17 +227,14 @@ class FloatFormat(Format):
         if not self.signed:
             beyond = self._magnitude_code(x, Rounding.NEAREST_EVEN, None) > self.max_code
             return (beyond | np.isinf(x)) & (x > 0)
-        size = np.abs(x)
-        return size >= self._halfway_beyond if self._tie_goes_beyond else size > self._halfway_beyond
+        return np.abs(x) >= self._least_beyond
 
     @cached_property
-    def _halfway_beyond(self) -> float:
-        return self.max + self.gap_beyond / 2
-
-    @cached_property
-    def _tie_goes_beyond(self) -> bool:
-        tie = np.array([self._halfway_beyond])
-        return bool(self._magnitude_code(tie, Rounding.NEAREST_EVEN, None)[0] > self.max_code)
+    def _least_beyond(self) -> float:
+        """Smallest number that rounds beyond `max`: half way there, or the next one if a tie stays."""
+        tie = np.array([self.max + self.gap_beyond / 2])
+        goes = self._magnitude_code(tie, Rounding.NEAREST_EVEN, None) > self.max_code
+        return float(np.where(goes, tie, np.nextafter(tie, np.inf))[0])
 
     def _magnitude_code(self, x: Float64, rounding: Rounding, noise: Float64 | None) -> Int64:
         """Code of |x| rounded, without an upper end; 0's if x is not finite."""

@@ -90,7 +90,7 @@ def draw(
     for size in shape:
         whole("a size of a tensor", size, 0)
     if instance("kind", kind, InputKind) in RECORDED:
-        return recorded.corner(*RECORDED[kind], tensor, shape, seed)
+        return recorded.repeated(recorded.tensor(*RECORDED[kind], tensor), shape, seed)
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(shape, dtype=np.float32)
     match kind:

@@ -102,12 +102,27 @@ def metadata(part: Part, step: Step) -> dict[str, str]:
     return dict(_head(part, step)[2].get(_METADATA, {}))
 
 
+@lru_cache(maxsize=64)
 def tensor(part: Part, step: Step, of: LayerTensor) -> Float32:
     """float32[rows, columns] of x, w or dy, exactly as recorded, read-only.
 
     Raises ValueError if the file or the tensor is missing.
     """
-    return _values(part, step, of.value)
+    key, (path, first, places) = of.value, _head(part, step)
+    if key not in places:
+        there = ", ".join(name for name in places if name != _METADATA)
+        raise ValueError(f"{path.name} has no tensor {key}; {there} are there")
+    if places[key]["dtype"] != "BF16":
+        raise ValueError(f"{key} of {path.name} is BF16, got {places[key]['dtype']}")
+    start, stop = places[key]["data_offsets"]
+    with path.open("rb") as file:
+        file.seek(first + start)
+        data = file.read(stop - start)
+    # bf16 is the upper half of fp32.
+    x = (np.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4").reshape(places[key]["shape"])
+    x = x.astype(np.float32, copy=False)
+    x.flags.writeable = False
+    return x
 
 
 def amax_of(part: Part, of: LayerTensor) -> Float64:
@@ -123,18 +138,10 @@ def amax_metadata() -> dict[str, Any]:
     return {key: value for key, value in _amax().items() if key != "series"}
 
 
-def corner(part: Part, step: Step, of: LayerTensor, shape: tuple[int, int], seed: int) -> Float32:
-    """float32[rows, columns] of a recorded tensor, repeated beyond its end.
-
-    Channels stay in place. Rows begin at one that `seed` draws, seed 0 with the first. Raises ValueError as
-    `tensor`.
-    """
-    return repeated(tensor(part, step, of), shape, seed)
-
-
 def repeated(x: NDArray[T], shape: tuple[int, int], seed: int) -> NDArray[T]:
     """Cut or repeat x [rows, columns] to a shape; each repetition begins at another row.
 
+    Columns stay in place. Rows begin at one that `seed` draws, seed 0 with the first.
     Tensors that repeat along the summed dim then pair other rows: a long sum adds no product twice.
     """
     height, width = x.shape
@@ -158,25 +165,6 @@ def stretch(part: Part, step: Step, of: LayerTensor, count: int, seed: int) -> F
     x = tensor(part, step, of)
     row = int(np.random.default_rng(seed).integers(x.shape[0])) if seed else 0
     return x.ravel()[(row * x.shape[1] + np.arange(count)) % x.size]
-
-
-@lru_cache(maxsize=64)
-def _values(part: Part, step: Step, key: str) -> Float32:
-    path, first, places = _head(part, step)
-    if key not in places:
-        there = ", ".join(name for name in places if name != _METADATA)
-        raise ValueError(f"{path.name} has no tensor {key}; {there} are there")
-    if places[key]["dtype"] != "BF16":
-        raise ValueError(f"{key} of {path.name} is BF16, got {places[key]['dtype']}")
-    start, stop = places[key]["data_offsets"]
-    with path.open("rb") as file:
-        file.seek(first + start)
-        data = file.read(stop - start)
-    # bf16 is the upper half of fp32.
-    x = (np.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4").reshape(places[key]["shape"])
-    x = x.astype(np.float32, copy=False)
-    x.flags.writeable = False
-    return x
 
 
 @lru_cache(maxsize=16)

@@ -44,7 +44,12 @@ class OperandSpec:
                 raise ValueError(f"an operand is rotated by a Hadamard transform, got a {kind.value} matrix")
         if self.scale_rule.history and self.tile != TileShape(WHOLE, WHOLE):
             raise ValueError(f"a delayed scale is that of a whole tensor, got tiles of {self.tile}")
-        _check_nesting(self.tile, self.scale_rule)
+        outer = self.scale_rule.outer and self.scale_rule.outer.tile
+        for large, small in ((outer.mn, self.tile.mn), (outer.k, self.tile.k)) if outer else ():
+            if large is not WHOLE and (small is WHOLE or large % small):
+                raise ValueError(
+                    f"tiles of the inner level fill those of the outer one, got {self.tile} in {outer}"
+                )
         if self.saved_as is not None:
             saved = instance("saved_as", self.saved_as, OperandSpec)
             if saved.saved_as or saved.rotation or saved.is_random or saved.scale_rule.history:
@@ -56,16 +61,6 @@ class OperandSpec:
     @property
     def is_random(self) -> bool:
         return self.rounding is Rounding.STOCHASTIC
-
-
-def _check_nesting(tile: TileShape, rule: ScaleRule) -> None:
-    if rule.outer is None:
-        return
-    for large, small in ((rule.outer.tile.mn, tile.mn), (rule.outer.tile.k, tile.k)):
-        if large is not WHOLE and (small is WHOLE or large % small):
-            raise ValueError(
-                f"tiles of the inner level fill those of the outer one, got {tile} in {rule.outer.tile}"
-            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -83,7 +83,7 @@ def test_only_activations_have_outlier_channels_and_weights_have_the_size_of_fan
 
 needs_files = pytest.mark.skipif(not has_tensors(), reason="assets/tensors holds no recorded tensors")
 KIND = InputKind.REAL_DOWN_EARLY
-KEPT = (recorded._head, recorded._values, recorded._amax)
+KEPT = (recorded._head, recorded.tensor, recorded._amax)
 
 
 @pytest.fixture
