@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from fp8core.accumulators.chains import added_in_fp32, advanced
+from fp8core.accumulators.chains import Operands, added_in_fp32, advanced
 from fp8core.accumulators.model import Accumulator, Step
-from fp8core.accumulators.multiply import GroupScales, canonical, laid_out, matmul, prefix_results
+from fp8core.accumulators.multiply import GroupScales, canonical, laid_out, prefix_results
 from fp8core.arrays import Float32, Float64, Floats, Integers
 from fp8core.checks import whole
 from fp8core.formats import FORMATS, FloatFormat
@@ -52,19 +52,16 @@ def prefix_sums(
         raise ValueError(f"lengths rise up to K, {a.shape[1]}, got {list(lengths)}")
     run = max(accumulator.fused_products, len(accumulator.order))
     shared = [k for k in ends if k % run == 0]
-    operands = laid_out(
-        a[:, : shared[-1]],
-        b[:, : shared[-1]],
-        format_,
-        format_,
-        accumulator,
-        _ones(accumulator, a, b, shared[-1]),
-    )
     start = np.zeros((a.shape[0], b.shape[0]), np.float32)
-    sums = dict(zip(shared, prefix_results(operands, accumulator, start, shared), strict=True))
+
+    def results(k: int, each: Sequence[int]) -> dict[int, Float32]:
+        operands = _laid_out(a[:, :k], b[:, :k], format_, accumulator)
+        padded = [-(-length // run) * run for length in each]
+        return dict(zip(each, prefix_results(operands, accumulator, start, padded), strict=True))
+
+    sums = results(shared[-1], shared)
     for k in set(ends) - sums.keys():
-        ones = _ones(accumulator, a, b, k)
-        sums[k] = matmul(a[:, :k], b[:, :k], format_, format_, accumulator, scales=ones)
+        sums |= results(k, [k])
     return tuple(sums[k] for k in lengths)
 
 
@@ -82,7 +79,7 @@ def sums_by_promotion(
         raise ValueError(
             f"intervals from {sizes[0]} to K, {k}, are multiples of each other, got {list(intervals)}"
         )
-    operands = laid_out(a, b, format_, format_, accumulator, _ones(accumulator, a, b, k))
+    operands = _laid_out(a, b, format_, accumulator)
     shape = a.shape[0], b.shape[0]
     begins, ends = np.arange(0, k, intervals[0]), np.zeros((k // intervals[0], *shape))
     results = []
@@ -114,13 +111,11 @@ def promotions_per_flop(every: int) -> float:
     return 1 / (2 * every)
 
 
-def _ones(accumulator: Accumulator, a: Integers, b: Integers, k: int) -> GroupScales | None:
-    if accumulator.step is not Step.SCALED_GROUPS:
-        return None
-    groups = -(-k // _UNSCALED_GROUP)
-    return GroupScales(
-        a=np.ones((a.shape[0], groups)),
-        b=np.ones((b.shape[0], groups)),
-        format=FORMATS["e4m3"],
-        size=_UNSCALED_GROUP,
-    )
+def _laid_out(a: Integers, b: Integers, format_: FloatFormat, accumulator: Accumulator) -> Operands:
+    """Codes as the unit takes them; a block-scaled unit gets scales of 1."""
+    scales = None
+    if accumulator.step is Step.SCALED_GROUPS:
+        groups = -(-a.shape[1] // _UNSCALED_GROUP)
+        of_a, of_b = (np.ones((side.shape[0], groups)) for side in (a, b))
+        scales = GroupScales(a=of_a, b=of_b, format=FORMATS["e4m3"], size=_UNSCALED_GROUP)
+    return laid_out(a, b, format_, format_, accumulator, scales)

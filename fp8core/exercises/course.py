@@ -109,11 +109,8 @@ def _result(function: object, exercise: Exercise, path: Path) -> Result:
     failure = _failure(lambda: faults.append(fault(function, exercise)), path)
     if failure == NotImplementedError.__name__:
         return Result(exercise=exercise, state=State.TO_DO)
-    if failure:
-        return Result(exercise=exercise, state=State.WRONG, message=f"It raised {failure}")
-    if faults[0] is not None:
-        return Result(exercise=exercise, state=State.WRONG, message=faults[0])
-    return Result(exercise=exercise, state=State.RIGHT)
+    message = f"It raised {failure}" if failure else faults[0]
+    return Result(exercise=exercise, state=State.WRONG if message else State.RIGHT, message=message or "")
 
 
 def _failure(run: Callable[[], object], path: Path) -> str:
