@@ -7,17 +7,19 @@ Variants B and C round these bits, which removes most of the bias.
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fp8core.arrays import Float64, Int64, Integers
 from fp8core.checks import instance, reals, whole
 from fp8core.formats import Format
 from fp8core.ladder import ladder, signed
-from fp8core.rounding import Rounding
+from fp8core.rounding import Overflow, Rounding
 
 MAX_RANDOM_BITS = 24
+ALMOST_ONE = np.nextafter(1.0, 0.0)
 
 
 class Debias(Enum):
@@ -64,10 +66,7 @@ def neighbors(format_: Format, x: ArrayLike) -> Neighbors:
 
 def _encoded_neighbors(format_: Format, x: Float64) -> Neighbors:
     low = format_.decode(format_.encode(x, Rounding.TOWARD_ZERO))
-    # The middle of the gap rounds away whatever the size of x; noise next to 1 would miss a tiny x.
-    middle = np.copysign(np.abs(low) + gap_beside(format_, low) / 2, x)
-    almost_one = np.full(x.shape, np.nextafter(1.0, 0.0))
-    high = format_.decode(format_.encode(middle, Rounding.STOCHASTIC, noise=almost_one))
+    high = format_.decode(codes_away(format_, low, x))
     high = np.where(np.abs(low) < np.abs(x), high, low)
     gap = np.abs(high - low)
     inside = gap > 0
@@ -75,10 +74,14 @@ def _encoded_neighbors(format_: Format, x: Float64) -> Neighbors:
     return Neighbors(low=low, high=high, fraction=fraction)
 
 
-def gap_beside(format_: Format, value: ArrayLike) -> Float64:
-    """float64, shape of value: step from a value of the format to the next one away from zero."""
-    step = format_.ulp(value)
-    return np.where(np.abs(np.asarray(value)) >= format_.max, format_.gap_beyond, step)
+def codes_away(
+    format_: Format, low: ArrayLike, x: ArrayLike, overflow: Overflow = Overflow.SATURATE
+) -> NDArray[Any]:
+    """Codes of the values next to `low` away from zero, with the sign of x."""
+    gap = np.where(np.abs(np.asarray(low)) >= format_.max, format_.gap_beyond, format_.ulp(low))
+    # The middle of the gap rounds away whatever the size of x; noise next to 1 would miss a tiny x.
+    middle = np.copysign(np.abs(low) + gap / 2, x)
+    return format_.encode(middle, Rounding.STOCHASTIC, overflow, np.full(middle.shape, ALMOST_ONE))
 
 
 def chances(fraction: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) -> Int64:

@@ -8,9 +8,8 @@ import numpy as np
 from fp8core.checks import instance, reals, whole
 from fp8core.formats.protocol import Format
 from fp8core.rounding import Overflow, Rounding
-from fp8core.stochastic import gap_beside
+from fp8core.stochastic import ALMOST_ONE, codes_away
 
-_ALMOST_ONE = np.array(np.nextafter(1.0, 0.0))
 _SMALLEST, _HALF_ULP_OF_ONE = math.ulp(0.0), math.ulp(1.0) / 2
 
 
@@ -30,7 +29,7 @@ def step(format_: Format, code: int, up: bool) -> int | None:
     negative = not up if value == 0 else value < 0
     if negative and not format_.signed:
         return None
-    rounding, noise = (Rounding.STOCHASTIC, _ALMOST_ONE) if away else (Rounding.TOWARD_ZERO, None)
+    rounding, noise = (Rounding.STOCHASTIC, np.array(ALMOST_ONE)) if away else (Rounding.TOWARD_ZERO, None)
     neighbor = int(format_.encode(math.copysign(probe, -1.0 if negative else 1.0), rounding, noise=noise))
     return None if neighbor == code or float(format_.decode(neighbor)) == value else neighbor
 
@@ -136,9 +135,7 @@ def outcomes(format_: Format, x: float, overflow: Overflow = Overflow.SATURATE) 
     # A format without zero gives its smallest value to all that lies below: there x is nearer zero than low.
     if not math.isfinite(low) or abs(low) >= abs(x):
         return (Outcome(code=near, probability=1.0),)
-    # The middle of the gap rounds away whatever the size of x; the noise next to 1 would miss a tiny x.
-    middle = math.copysign(abs(low) + float(gap_beside(format_, low)) / 2, x)
-    far = int(format_.encode(middle, Rounding.STOCHASTIC, overflow, _ALMOST_ONE))
+    far = int(codes_away(format_, low, x, overflow))
     if far == near:
         return (Outcome(code=near, probability=1.0),)
     high = float(format_.decode(far))
