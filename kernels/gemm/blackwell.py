@@ -18,7 +18,7 @@ from fp8core.formats import FORMATS
 from fp8core.linear import Side
 from fp8core.recipes import OperandSpec
 from kernels.bits import FP32_MANTISSA, float_bits
-from kernels.device import COMPILE_OPTIONS, DeviceKind
+from kernels.device import DeviceKind
 from kernels.gemm.block_scaled import NATIVE, SCALE_ROWS, SCALE_TILES, NativeKind, instruction_format
 from kernels.gemm.factor import Factor
 from kernels.gemm.plan import GemmPlan
@@ -190,7 +190,6 @@ def launch(
         GROUP_M=blocks.group,
         num_warps=blocks.warps,
         num_stages=blocks.stages,
-        **COMPILE_OPTIONS,
     )
 
 
@@ -236,6 +235,5 @@ def scale_blocks(
         RUN_K=facts.tile_k,
         FROM_FP32=scale.dtype == torch.float32,
         COLUMNS=_SCALE_COLUMNS,
-        **COMPILE_OPTIONS,
     )
     return blocks if facts.scale == FORMATS["e8m0"].name else blocks.view(float8(FORMATS[facts.scale]))

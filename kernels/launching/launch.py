@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from kernels.device import DeviceKind, compiles_only, current_device
+from kernels.device import COMPILE_OPTIONS, DeviceKind, compiles_only, current_device
 from kernels.launching.cache_keys import hash_callees_first
 from kernels.launching.parameters import Scalar
 from kernels.launching.stream_zeros import CPU, stream_zeros
@@ -30,10 +30,11 @@ def early(kind: DeviceKind) -> dict[str, bool]:
 
 
 def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> Any:
-    """Launch a Triton kernel as `kernel[grid](...)` does; returns Triton's handle.
+    """Launch a Triton kernel as `kernel[grid](...)` does, with COMPILE_OPTIONS; returns Triton's handle.
 
     A process that only compiles for a GPU compiles the kernel here, and nothing runs.
     """
+    constants |= COMPILE_OPTIONS
     plain = [int(each) if isinstance(each, Scalar) else each for each in arguments]
     hash_callees_first(kernel)
     if compiles_only():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fp8core.formats import FORMATS
 from fp8core.tiles import TileShape
-from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device
+from kernels.device import DeviceKind, current_device
 from kernels.launching.launch import empty, filled, launch, zeros_of_stream
 from kernels.quantize.facts import PARTIALS, TENSOR, part_within, power_over
 from kernels.quantize.plan import QuantizePlan, plan_computed, plan_quantize, whole_amax_of
@@ -102,7 +102,6 @@ def _amax_of_x(
         PART_K=part_k,
         CAST=kind is DeviceKind.GPU,
         num_warps=plan.warps,
-        **COMPILE_OPTIONS,
     )
     return amax, None
 
@@ -137,7 +136,6 @@ def _whole_amax(
         HISTORY=power_over(steps),
         CAST=current_device().kind is DeviceKind.GPU,
         num_warps=plan.warps,
-        **COMPILE_OPTIONS,
     )
     return amax, new
 
@@ -184,6 +182,5 @@ def reciprocals_of(source: "Source", block_columns: int) -> "torch.Tensor | None
         EPS=source.eps,
         PLAN=plan,
         num_warps=plan.warps,
-        **COMPILE_OPTIONS,
     )
     return reciprocals

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fp8core.packing import packed_bytes
 from fp8core.recipes import Operand
-from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device
+from kernels.device import DeviceKind, current_device
 from kernels.launching.launch import empty, filled, launch
 from kernels.launching.parameters import Scalar
 from kernels.quantize.collect import (
@@ -318,7 +318,6 @@ def _write(
         REVERSED=is_read or reciprocals is not None,
         CAST=current_device().kind is DeviceKind.GPU,
         num_warps=plan.warps,
-        **COMPILE_OPTIONS,
         **({"launch_cooperative_grid": True} if plan.cooperative else {}),
     )
     if target is not out:

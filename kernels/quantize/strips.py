@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fp8core.formats import FORMATS
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.tiles import WHOLE
-from kernels.device import COMPILE_OPTIONS, HOPPER, Device, DeviceKind, lacks_gluon
+from kernels.device import HOPPER, Device, DeviceKind, lacks_gluon
 from kernels.launching.launch import filled, launch
 from kernels.quantize.facts import OperandFacts, operand_facts
 from kernels.quantize.plan import is_cast
@@ -106,7 +106,6 @@ def launch_strips(
         ALONG=along and along.facts,
         DOWN=down.facts,
         num_warps=_WARPS,
-        **COMPILE_OPTIONS,
     )
 
 
@@ -128,7 +127,6 @@ def launch_panels(output: "Output", x: "torch.Tensor", rows: int) -> None:
         OPERAND=output.facts,
         ROWS=rows,
         num_warps=_WARPS,
-        **COMPILE_OPTIONS,
     )
 
 

@@ -1,7 +1,7 @@
 from typing import TYPE_CHECKING
 
 from fp8core.tiles import WHOLE
-from kernels.device import COMPILE_OPTIONS, DeviceKind
+from kernels.device import DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.descriptors import (
     WARPS,
@@ -51,7 +51,6 @@ def launch(
         plan.blocks.group,
         **constexprs,
         num_warps=WARPS,
-        **COMPILE_OPTIONS,
         **EARLY_OPTIONS,
     )
 

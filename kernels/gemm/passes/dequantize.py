@@ -14,7 +14,7 @@ from fp8core.accumulators import ACCUMULATORS
 from fp8core.formats import FORMATS, Format
 from fp8core.recipes import OperandSpec
 from kernels.bits import BF16_CUT, FP8_SIGN, FP32_BIAS, FP32_BITS, FP32_MANTISSA, FP32_NAN, float_of
-from kernels.device import COMPILE_OPTIONS, DeviceKind, launching
+from kernels.device import DeviceKind, launching
 from kernels.gemm.hopper.descriptors import is_aligned
 from kernels.gemm.passes.decode import Decoding, decode_constants, decode_shift, decoding_of, pair_ptx
 from kernels.launching.early_kernel import wait_for_kernels_before
@@ -332,7 +332,7 @@ def dequantize(
     blocks = (-(-mn // constants["BLOCK_MN"]), -(-values.shape[1] // constants["BLOCK_K"]))
     tensors = (codes, operand.scale, table, values)
     sizes = (mn, k, codes.stride(0), values.stride(0), operand.operand_scale.stride(1))
-    launch(dequantize_kernel, blocks, *tensors, *sizes, **constants, **early(kind), **COMPILE_OPTIONS)
+    launch(dequantize_kernel, blocks, *tensors, *sizes, **constants, **early(kind))
     return values if order else values[:, :k]
 
 
@@ -389,7 +389,6 @@ def laid_out(
             BLOCK_MN=block_mn,
             BLOCK_K=block_k,
             **early(kind),
-            **COMPILE_OPTIONS,
         )
     return values
 

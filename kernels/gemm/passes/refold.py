@@ -18,7 +18,7 @@ from kernels.bits import (
     float_bits,
     float_of,
 )
-from kernels.device import COMPILE_OPTIONS, current_device, launching
+from kernels.device import current_device, launching
 from kernels.gemm.passes.dequantize import code_values, decoded_scale, load_stored_scales, pass_constants
 from kernels.launching.launch import empty, launch
 from kernels.quantize.facts import fp32_bits
@@ -112,6 +112,5 @@ def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
         with launching(codes):
             tensors = (codes, tensor.scale, refolded_codes, scale)
             sizes = (mn, k, codes.stride(0), tensor.operand_scale.stride(1), mn_tiles)
-            options = {"num_warps": WARPS, **COMPILE_OPTIONS}
-            launch(refold_kernel, blocks, *tensors, *sizes, **constants, **options)
+            launch(refold_kernel, blocks, *tensors, *sizes, **constants, num_warps=WARPS)
     return QuantizedTensor.of(operand, refolded_codes, scale, k)

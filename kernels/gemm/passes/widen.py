@@ -7,7 +7,7 @@ import triton.language as tl
 
 from fp8core.formats import FORMATS, Format
 from kernels.bits import FP8_SIGN, FP32_BIAS, FP32_MANTISSA, float_bits, float_of
-from kernels.device import COMPILE_OPTIONS, launching
+from kernels.device import launching
 from kernels.gemm.block_scaled import NativeKind, instruction_format
 from kernels.gemm.passes.dequantize import E4M3_CUT, decoded_scale, load_three_bytes
 from kernels.launching.launch import empty, launch
@@ -94,7 +94,7 @@ def widened_codes(codes: "torch.Tensor", format_: Format, kind: NativeKind) -> "
     arguments = (codes, wide.view(torch.int32), mn, codes.stride(0), words)
     constants = {"BITS": format_.bits, "MANTISSA": format_.mantissa_bits, "BIAS": format_.bias}
     constants |= {"BLOCK_MN": _BLOCK[0], "BLOCK_WORDS": _BLOCK[1]}
-    launch(widen_kernel, blocks, *arguments, **constants, **COMPILE_OPTIONS)
+    launch(widen_kernel, blocks, *arguments, **constants)
     return wide.view(float8(wide_format))
 
 
@@ -117,5 +117,5 @@ def widened_scale(operand: QuantizedTensor) -> "torch.Tensor":
     if scale.numel():
         with launching(stored):
             blocks, constants = (-(-scale.numel() // _SCALES),), {"SCALE": rule.format.name, "BLOCK": _SCALES}
-            launch(widen_scales_kernel, blocks, stored, scale, scale.numel(), **constants, **COMPILE_OPTIONS)
+            launch(widen_scales_kernel, blocks, stored, scale, scale.numel(), **constants)
     return scale

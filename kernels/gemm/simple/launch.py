@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING
 
 from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE
-from kernels.device import COMPILE_OPTIONS, DeviceKind
+from kernels.device import DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.numerics import ScaleAt
 from kernels.gemm.passes.decode import decode_shift
@@ -64,7 +64,6 @@ def launch(
         **constants,
         num_warps=blocks.warps,
         num_stages=blocks.stages,
-        **COMPILE_OPTIONS,
         **(EARLY_OPTIONS if constants["EARLY"] else {}),
     )
 

@@ -72,7 +72,7 @@ def heard(device: Device) -> Iterator[list[Case]]:
     cases = []
 
     def hear(kernel, grid, *arguments, **constants):
-        cases.append(case(device, kernel, arguments, constants))
+        cases.append(case(device, kernel, arguments, constants | devices.COMPILE_OPTIONS))
 
     stand_ins = {
         launch: hear,

@@ -35,7 +35,7 @@ class Kernel:
         )
 
     def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., "Kernel"]:
-        def launch(*arguments: object) -> "Kernel":
+        def launch(*arguments: object, **options: object) -> "Kernel":
             self.run(*(each.data_ptr() if hasattr(each, "data_ptr") else each for each in arguments))
             return self
 

@@ -23,6 +23,6 @@ def test_every_function_is_hashed_after_its_callees_and_no_name_stands_for_two_c
 def test_a_launch_hashes_its_kernel_so(monkeypatch):
     hashed = []
     monkeypatch.setattr(launches, "hash_callees_first", hashed.append)
-    kernel = {(1,): lambda: "handle"}
+    kernel = {(1,): lambda **options: "handle"}
     assert launches.launch(kernel, (1,)) == "handle"
     assert hashed == [kernel]

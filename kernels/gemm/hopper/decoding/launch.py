@@ -1,6 +1,6 @@
 from typing import TYPE_CHECKING, Any
 
-from kernels.device import COMPILE_OPTIONS, DeviceKind
+from kernels.device import DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.descriptors import (
     WARPS,
@@ -50,7 +50,6 @@ def launch(
         *mnk,
         **constexprs,
         num_warps=WARPS,
-        **COMPILE_OPTIONS,
         **EARLY_OPTIONS,
     )
 
