@@ -37,7 +37,11 @@ def round_steps(steps: Float64, rounding: Rounding, noise: Float64 | None = None
     """
     instance("rounding", rounding, Rounding)
     if noise is not None:
-        noise = _checked_noise(noise, steps.shape)
+        noise = reals("noise", noise).astype(np.float64)
+        if noise.shape != steps.shape:
+            raise ValueError(f"noise has the shape of x, {steps.shape}, got {noise.shape}")
+        if noise.size and not (noise.min() >= 0 and noise.max() < 1):
+            raise ValueError(f"noise lies in [0, 1), got values from {noise.min()} to {noise.max()}")
     match rounding:
         case Rounding.NEAREST_EVEN:
             return np.rint(steps)
@@ -51,12 +55,3 @@ def round_steps(steps: Float64, rounding: Rounding, noise: Float64 | None = None
                 raise ValueError("stochastic rounding needs noise in [0, 1) of the shape of x, got none")
             floor = np.floor(steps)
             return floor + (steps - floor + noise >= 1.0)
-
-
-def _checked_noise(noise: Float64, shape: tuple[int, ...]) -> Float64:
-    noise = reals("noise", noise)
-    if noise.shape != shape:
-        raise ValueError(f"noise has the shape of x, {shape}, got {noise.shape}")
-    if noise.size and not (noise.min() >= 0 and noise.max() < 1):
-        raise ValueError(f"noise lies in [0, 1), got values from {noise.min()} to {noise.max()}")
-    return noise.astype(np.float64)

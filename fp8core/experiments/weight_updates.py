@@ -7,6 +7,7 @@ beforehand.
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 
@@ -70,7 +71,8 @@ def walk(format_: Format, start: float, lr: float, pull: Pull, random: Integers,
     values = moves.values
     first = int(np.searchsorted(values, format_.decode(format_.encode(start))))
     up = chances(moves.fraction, bits)
-    path = _nearest_path(moves.nearest, first, random.shape[0])
+    steps = range(random.shape[0])
+    path = np.array([*accumulate(steps, lambda at, _: moves.nearest[at], initial=first)], np.intp)
     paths = _paths(moves, up, first, random, bits)
     chance = np.ldexp(float(up[first]), -bits)
     mean = values[moves.low[first]] + chance * (values[moves.high[first]] - values[moves.low[first]])
@@ -108,18 +110,6 @@ def _moves(format_: Format, lr: float, pull: Pull) -> _Moves:
         for value in (nearest_of(format_, target, around), around.low, around.high)
     )
     return _Moves(values=values, nearest=nearest, low=low, high=high, fraction=around.fraction)
-
-
-def _nearest_path(nearest: Int32, first: int, steps: int) -> Intp:
-    path = np.full(steps + 1, first, np.intp)
-    at = first
-    for step in range(1, steps + 1):
-        before, at = at, int(nearest[at])
-        if at == before:  # from here on it stands still
-            path[step:] = at
-            break
-        path[step] = at
-    return path
 
 
 def _paths(moves: _Moves, up: Int64, first: int, random: Integers, bits: int) -> Intp:
