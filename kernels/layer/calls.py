@@ -26,8 +26,7 @@ from kernels.gemm.launch import torch_dtype
 from kernels.launching.launch import operation
 from kernels.layer.plan import LayerPlan, Product, Reading
 from kernels.quantize import QuantizedTensor, swiglu_backward_quantize, swiglu_quantize
-from kernels.quantize.facts import stores_bytes
-from kernels.quantize.plan import K_PADDING
+from kernels.quantize.facts import K_PADDING, stores_bytes
 
 Parts = list[torch.Tensor]
 """Tensors of a copy, all contiguous, or one tensor in bf16.
@@ -92,8 +91,7 @@ class Calls(NamedTuple):
 
 def _quantize(x: torch.Tensor, readings: Sequence[Reading], seeds: Seeds) -> list[Parts]:
     _require_kernels(x)
-    operands = [each.operand for each in readings]
-    own = [_seed(seeds, each) for each in readings]
+    operands, own = [each.operand for each in readings], [_seed(seeds, each) for each in readings]
     if len(readings) > 1:
         return [_parts_of(each) for each in quantizers.quantize_both(x, *operands, seeds=own)]
     return [_parts_of(quantizers.quantize(x, *operands, seed=own[0]))]

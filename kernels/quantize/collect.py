@@ -53,14 +53,13 @@ def _amax_for(source: "Source", output: "Output", plan: QuantizePlan) -> Amax:
     tiles = outer = new = None
     if source.amax is not None or plan.cooperative:
         whole = zeros_of_stream(device) if source.amax is None else source.amax
-        if rule.history:
-            new = empty((1,), torch.int32, device)
+        new = empty((1,), torch.int32, device) if rule.history else None
         return Amax(outer=whole) if rule.has_fitted_outer else Amax(tiles=whole, new=new)
     if rule.history or not output.facts.fused:
         tiles, new = _amax_of_x(source, output, plan, spec.tile, output.scale)
     if rule.has_fitted_outer:
         outer, _ = _amax_of_x(source, output, plan, rule.outer.tile, output.outer)
-    return Amax(tiles=tiles, outer=outer, new=new)
+    return Amax(tiles, outer, new)
 
 
 def _amax_of_x(
@@ -155,8 +154,7 @@ def set_amaxes_of_result(source: "Source", outputs: "Sequence[Output]") -> None:
             sizes = (source.rows, source.columns, source.x.stride(0), 1, stride, across, across * high)
             passes[rule.history] = _whole_amax(source, output, plan, sizes, across * high)
         amax, new = passes[rule.history]
-        outer = amax if rule.has_fitted_outer else None
-        output.amax = Amax(tiles=amax if tiles else None, outer=outer, new=new)
+        output.amax = Amax(amax if tiles else None, amax if rule.has_fitted_outer else None, new)
 
 
 def _plan_without_copies(source: "Source") -> QuantizePlan:
