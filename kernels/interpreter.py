@@ -3,6 +3,7 @@
 - While a kernel runs, `triton.language` has the interpreter's functions. It puts them there again for each
   function that the kernel calls.
 - For each sum of integers it tests for overflow and drops the answer: it has no `debug`.
+- For each operation it builds the table of numpy's dtypes anew.
 - Triton 3.6 takes an array of one number as an index, which numpy 2.4 refuses: no kernel could count up to an
   argument.
 
@@ -27,6 +28,8 @@ def quickened() -> None:
     options = getattr(builder, "options", None)
     if getattr(options, "debug", None) is False and hasattr(options, "sanitize_overflow"):
         builder.options = replace(options, sanitize_overflow=False)
+    if hasattr(interpreter, "_get_np_dtype"):
+        _cache_dtypes()
 
 
 @cache
@@ -69,3 +72,14 @@ def _patch_once_a_launch() -> None:
         return scope
 
     interpreter._patch_lang = once
+
+
+def _cache_dtypes() -> None:
+    of_any = interpreter._get_np_dtype
+    of_number = cache(of_any)
+
+    def dtype_of(kind: object) -> object:
+        number = kind.element_ty if isinstance(kind, tl.block_type) else kind
+        return of_number(number) if type(number) is tl.dtype else of_any(kind)
+
+    interpreter._get_np_dtype = dtype_of
