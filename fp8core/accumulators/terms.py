@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.arrays import Float64, Int32, Int64, Integers
-from fp8core.formats import FloatFormat
+from fp8core.formats import FloatFormat, Format
 from fp8core.rounding import Rounding, round_steps
 
 ABSENT = -1_000
@@ -28,14 +28,15 @@ class Terms:
         return Terms(self.value[places], self.exponent[places])
 
 
-def terms(value: Float64, format_: FloatFormat) -> Terms:
+def terms(value: Float64, format_: Format) -> Terms:
     """Split operands. A subnormal keeps the smallest normal exponent, so |s| < 1."""
     return Terms(value, exponents(value, format_, of_zero=ABSENT).astype(np.int16))
 
 
-def exponents(value: Float64, format_: FloatFormat, *, of_zero: int) -> Int32:
-    """int32, shape of value: floor(log2 |value|), at least e_min; undefined for non-finite values."""
-    return np.where(value == 0, np.int32(of_zero), np.maximum(np.frexp(value)[1] - 1, format_.e_min))
+def exponents(value: Float64, format_: Format, *, of_zero: int) -> Int32:
+    """int32, shape of value: floor(log2 |value|), at least min_normal's; undefined for non-finite values."""
+    least = np.frexp(format_.min_normal)[1] - 1
+    return np.where(value == 0, np.int32(of_zero), np.maximum(np.frexp(value)[1] - 1, least))
 
 
 def biased_exponents(value: Float64) -> Int64:

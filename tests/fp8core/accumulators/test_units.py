@@ -10,6 +10,7 @@ import pytest
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator, GroupScales, Step, chains, matmul, steps
 from fp8core.formats import FORMATS, FloatFormat
+from fp8core.formats.table_format import TableFormat
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE
 
@@ -241,3 +242,13 @@ def test_the_bound_holds_and_is_not_vacuous(unit) -> None:
     assert PROMOTED.error_bound(np.ones((1, 4096)), np.ones((1, 4096))) < FAST.error_bound(
         np.ones((1, 4096)), np.ones((1, 4096))
     )
+
+
+@pytest.mark.parametrize("unit", ["fp32", "fp64"])
+@pytest.mark.parametrize("name", [name for name, one in FORMATS.items() if isinstance(one, TableFormat)])
+def test_products_of_a_table_s_values_are_exact_in_ieee_units(name, unit) -> None:
+    form = FORMATS[name]
+    codes = np.flatnonzero(np.isfinite(form.values)).astype(form.code_dtype)[:, None]
+    values = form.values[codes[:, 0]]
+    products = matmul(codes, codes, form, form, ACCUMULATORS[unit])
+    assert np.array_equal(products, np.outer(values, values).astype(np.float32))
