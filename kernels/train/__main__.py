@@ -43,11 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.record:
                 (SPEEDS if options.speed else RUNS).record(row, options.folder)
             rows.append(row)
+            code |= isinstance(row, TrainRow) and bool(row.failure)
             if options.json:
                 print(json.dumps(to_data(row)), flush=True)
             elif isinstance(row, TrainRow):
                 print(line(row), flush=True)
-                code |= bool(row.failure)
     except KeyboardInterrupt:
         code = 130
     except (ValueError, MemoryError) as error:

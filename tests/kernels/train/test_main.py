@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from safetensors import safe_open
@@ -11,6 +12,7 @@ from kernels.train.__main__ import main
 from kernels.train.job import ON_CPU
 from kernels.train.row import TrainRow
 from kernels.typed import from_data
+from tests.kernels.train.made_up import ROW
 from tests.kernels.train.small import on_cpu, small_text
 
 STEPS = 4
@@ -54,6 +56,13 @@ def test_ctrl_c_keeps_what_was_measured(capsys, monkeypatch):
     out = capsys.readouterr().out
     assert out.count("bits a byte after 4 steps") == 2
     assert "\n2 runs in " in out
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["table", "json"])
+def test_a_run_that_failed_has_its_exit_code(monkeypatch, form):
+    failed = replace(ROW, failure="the loss is not finite after 3 steps")
+    monkeypatch.setattr(runs, "session", lambda *inputs: iter([failed, ROW]))
+    assert run("--recipe", "mxfp8", *form) == 1
 
 
 def test_tensors_are_saved_with_how_they_were_made(tmp_path, capsys):
