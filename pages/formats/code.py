@@ -339,7 +339,7 @@ def _stochastic(format_: Format, typed: float, outcomes: tuple[Outcome, ...]) ->
 
 def reals(interval: Interval | None, rounding: Rounding) -> str:
     if interval is None:
-        return "No stretch of the number line rounds to this code."
+        return "No part of the number line rounds to this code."
     verb = "may become" if rounding is Rounding.STOCHASTIC else "becomes"
     low, high = number(interval.low, 17), number(interval.high, 17)
     if interval.low_closed == interval.high_closed:

@@ -44,7 +44,7 @@ class _Arrival:
     lesson: str | None = None
     arrived_bare: bool = False
     queries: deque[str] = field(default_factory=lambda: deque(maxlen=_ECHOES))
-    # Those of the page before.
+    # Query strings of the page before.
     left: tuple[str, ...] = ()
     runs: int = 0
     is_cut_off: bool = False

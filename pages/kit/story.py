@@ -76,8 +76,8 @@ def run_framed(parts: Mapping[str, Sequence[Page]]) -> None:
     lesson = panel.requested_step()
     is_story = lesson is None
     pages = {part: [one.for_streamlit() for one in of_part] for part, of_part in parts.items()}
-    requested = st.navigation(pages, position="hidden")
-    page = next(one for one in story if one.title == requested.title)
+    current = st.navigation(pages, position="hidden")
+    page = next(one for one in story if one.title == current.title)
     if is_story:
         draw_sidebar(pages)
     close_view()
@@ -87,7 +87,7 @@ def run_framed(parts: Mapping[str, Sequence[Page]]) -> None:
     if is_story and page.thread and not presenter.projected():
         st.html(f'<p class="fp8-thread">{_FOR_KERNELS * page.is_for_kernels}{page.thread}</p>')
     try:
-        requested.run()
+        current.run()
     except StopException:
         _draw_end(story, page, is_story)
         raise

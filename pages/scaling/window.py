@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -256,7 +255,7 @@ def _window(settings: Settings) -> Window:
     return tuple(settings[control.key] for control in (FORMAT, KIND, ROLE, SEED))
 
 
-def _at(column: str) -> Callable[[dict[str, Any]], float]:
+def _at(column: str) -> Callable[[Settings], float]:
     def value(settings: Settings) -> float:
         every = sweep(_window(settings))[0]
         return getattr(every, column)[_index(every, settings[LOG2_SCALE.key])]

@@ -105,8 +105,17 @@ def cells_chart(
             stops = _stops(cell, left, top, tall)
             strip = _strip(cell, left, top + tall + 39)
             words += [
-                word(x + 16, y, name, ink.text, narrow=name, n_x=x - 22, n_y=y + 21, fontSize=13)
-                for x, y, name in (map(stop.get, ("x0", "y0", "cell")) for stop in strip)
+                word(
+                    stop["x0"] + 16,
+                    stop["y0"],
+                    stop["cell"],
+                    ink.text,
+                    narrow=stop["cell"],
+                    n_x=stop["x0"] - 22,
+                    n_y=stop["y0"] + 21,
+                    fontSize=13,
+                )
+                for stop in strip
             ]
     datasets = {TILES: tiles, CELLS: boxes, LINES: lines, WORDS: words, STOPS: stops, STRIP: strip}
     return _sketch(height, ink).filled({name: by_column(rows) for name, rows in datasets.items()})
