@@ -1,5 +1,5 @@
-"""What `make test` leaves to `make test-all`: most cases of a long sweep. The class's file, Ctrl-C, and the
-parsers of command lines.
+"""Most cases of a long sweep are left to `make test-all`. The class's file, Ctrl-C, and the parsers of
+command lines.
 """
 
 import argparse

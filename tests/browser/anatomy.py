@@ -70,7 +70,7 @@ _ANATOMY = """() => {
 
 @dataclass(frozen=True, kw_only=True)
 class Anatomy:
-    """Where the first picture of a view lies in the main column, in pixels.
+    """Place of the first picture of a view in the main column, in pixels.
 
     A picture is a chart, an image or a stage; without any, a table. None where there is none at all.
     """

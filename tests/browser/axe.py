@@ -1,4 +1,4 @@
-"""What axe, a checker of accessibility, says of a page."""
+"""Findings of axe, a checker of accessibility, about a page."""
 
 import json
 
@@ -9,7 +9,7 @@ GRAVE = {"serious", "critical"}
 
 
 def grave(page: Page, options: dict) -> list[tuple[str, str, str]]:
-    """What axe finds: the rule, the place and the reason. Axe is put into a page that has none yet."""
+    """Findings of axe: the rule, the place and the reason. Axe is put into a page that has none yet."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     options = {"resultTypes": ["violations"], **options}

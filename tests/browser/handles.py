@@ -21,7 +21,7 @@ def position(page) -> tuple[int, str]:
 
 
 def at_rest(page, hand) -> dict[str, float]:
-    """Where something stands, once it has stood there for a while: a busy machine draws late."""
+    """Place of something, once it has stood there for a while: a busy machine draws late."""
 
     def twice() -> tuple:
         before = hand.bounding_box()

@@ -10,7 +10,7 @@ from tests.browser.looks import in_the_end
 
 @dataclass
 class Line:
-    """What the server says to a page: it comes at once, or is held back from `hold()` on, run by run."""
+    """Line from the server to a page: messages pass, or are held back from `hold()` on, run by run."""
 
     page: object
     is_holding: bool = False

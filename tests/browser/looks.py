@@ -45,7 +45,7 @@ def unfold(page, words: str) -> None:
 
 
 def in_the_end(page, look: Callable[[], T], wanted: Callable[[T], bool]) -> T:
-    """What is seen as soon as it is as wanted; if it never is, what is seen after `LATE_S`."""
+    """The first value that is as wanted; if none ever is, the value after `LATE_S`."""
     deadline = time.monotonic() + LATE_S
     while not wanted(seen := look()) and time.monotonic() < deadline:
         page.wait_for_timeout(50)

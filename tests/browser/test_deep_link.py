@@ -23,7 +23,7 @@ def sidebar(page) -> list[str]:
 
 
 def address(path: str, **parameters: str) -> Callable[[str], bool]:
-    """Whether an address has this path and, among others, these parameters."""
+    """A function that returns True if an address has this path and, among others, these parameters."""
 
     def fits(url: str) -> bool:
         parts = urlsplit(url)

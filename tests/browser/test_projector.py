@@ -98,12 +98,12 @@ def test_words_at_the_end_of_a_bar_stand_at_its_middle(server, open_page):
 
 
 def zoom(page) -> str:
-    """What the picture is enlarged by."""
+    """Factor by which the picture is enlarged."""
     return page.evaluate("() => getComputedStyle(document.querySelector('.st-key-view_stage')).zoom")
 
 
 def lowest(page) -> float:
-    """Where the first picture, and the section's control, end."""
+    """Lowest end of the first picture and the section's control."""
     boxes = (
         page.locator(f"{CHART} svg").first.bounding_box(),
         page.get_by_role("radiogroup").first.bounding_box(),

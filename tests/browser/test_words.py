@@ -1,4 +1,4 @@
-"""What a page's browser does of itself: it explains words where the page uses them first, also in a picture,
+"""Help that the browser gives by itself: it explains words where the page uses them first, also in a picture,
 and brings "How we know" into sight.
 """
 

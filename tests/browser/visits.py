@@ -18,7 +18,7 @@ GO = """address => {
     history.pushState(null, '', address);
     dispatchEvent(new PopStateEvent('popstate'));
 }"""
-"""What the browser's own arrows do to Streamlit."""
+"""Effect of the browser's own arrows on Streamlit."""
 GONE_MS = 10_000
 """Until then the browser shows another page; else it is loaded. A control that speaks late, in the moment of
 leaving, takes Streamlit back to its own page.

@@ -1,4 +1,4 @@
-"""What the controls of a page say to values that a file names."""
+"""Refusals of a page's controls for values that a file names."""
 
 from collections.abc import Mapping
 

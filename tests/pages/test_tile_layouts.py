@@ -17,7 +17,7 @@ from tests.sweeps import some_pairs
 PAGE = "pages/tile_layouts.py"
 LAYER = LayerShape(4096, 4096, 14336)
 SIZES = ("", "1", "3", "129", "131072")
-"""Of the layer; "" is the page's own."""
+"""Sizes of the layer; "" is the page's own."""
 GEMMS = {f"{recipe}-{matmul}": (recipe, matmul) for recipe in RECIPES for matmul in MATMULS}
 
 

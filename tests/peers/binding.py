@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 Names = dict[str, dict[str, Any]]
-"""What was recorded of a library, by dotted name."""
+"""Records of a library, by dotted name."""
 
 
 def imported(tree: ast.AST) -> dict[str, str]:
@@ -49,7 +49,7 @@ def _dotted(node: ast.expr, names: dict[str, str]) -> str | None:
 
 
 def faults(text: str, root: str, names: Names) -> list[str]:
-    """What is wrong in a text's use of a package, a clause each; empty where all of it binds."""
+    """Faults in a text's use of a package, a clause each; empty where all of it binds."""
     found = []
     for dotted, call in used(text, root):
         known, parameters = _recorded(dotted, names)

@@ -1,4 +1,4 @@
-"""What a change costs: the interpreter's seconds of a rerun, on values nobody had before.
+"""Cost of a change: the interpreter's seconds of a rerun, on values nobody had before.
 
     python -m tests.pages.every_page.budget --changes 20 --seed 3 accumulation formats
 
@@ -192,7 +192,7 @@ def costs_ms(section: Section, number: int, seed: int) -> list[float]:
 
 
 def costs_ms_afresh(section: Section, number: int, seed: int) -> list[float]:
-    """What `costs_ms` finds in a new process, to which no value is known: the same changes, made again.
+    """Run `costs_ms` in a new process, to which no value is known: the same changes, made again.
 
     A page waits for what it computes in the pool: its first run is its last.
     """

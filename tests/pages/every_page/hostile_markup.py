@@ -79,7 +79,7 @@ def tags(text: str) -> list[str]:
 
 
 def shows_word(at: AppTest) -> bool:
-    """Whether any text of the page holds WORD: else the page swallowed it, and nothing was tested."""
+    """Return True if any text of the page holds WORD: else the page swallowed it, and nothing was tested."""
     return any(WORD in text for element in _elements(at._tree) for text in _texts(element.proto))
 
 

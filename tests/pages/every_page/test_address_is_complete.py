@@ -1,4 +1,4 @@
-"""What a reader can set is in the address: widgets are bound controls, and so are sliders in charts."""
+"""All that a reader can set is in the address: widgets are bound controls, and so are sliders in charts."""
 
 import ast
 import json
@@ -70,7 +70,7 @@ def calls(tree: ast.AST, names: set[str]) -> list[ast.Call]:
 
 
 def widgets(tree: ast.AST) -> list[ast.Attribute]:
-    """What the code names of Streamlit's settable widgets, called at once or later."""
+    """Names of Streamlit's settable widgets in the code, called at once or later."""
     return [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in SETTABLE]
 
 

@@ -58,7 +58,7 @@ def emptied(at: AppTest) -> AppTest:
 
 
 def _sent(at: AppTest) -> object:
-    """What a browser sends with a run: the value of each widget but its buttons, each chart's selection."""
+    """States that a browser sends with a run: each widget's value but a button's, each chart's selection."""
     states = at._tree.get_widget_states()
     kept = [one for one in states.widgets if one.WhichOneof("value") != "trigger_value"]
     del states.widgets[:]

@@ -13,7 +13,7 @@ BOUND = {"cache_data": "max_entries", "cache_resource": "max_entries", "lru_cach
 """The kinds of caches, and the argument that bounds the number of their values; `cache` has none."""
 
 MOST_BYTES = 96 << 20
-"""Of the two caches that count bytes: that of `st.cache_data`, and the computing processes' results."""
+"""Limit of each cache that counts bytes: that of `st.cache_data`, and the computing processes' results."""
 
 
 def kind(node: ast.expr) -> str | None:

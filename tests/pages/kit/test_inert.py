@@ -7,7 +7,7 @@ from tests.pages.every_page.hostile_markup import MARKUP, WORD, live
 
 
 def bare(markdown: str) -> str:
-    """What is seen of Markdown whose marks are all escaped."""
+    """Visible text of Markdown whose marks are all escaped."""
     return markdown.replace("\\", "").replace("\N{WORD JOINER}", "")
 
 

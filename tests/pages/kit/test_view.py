@@ -1,4 +1,4 @@
-"""What a section draws finds its place, in whichever order it is drawn."""
+"""The parts of a section find their places, in whichever order they are drawn."""
 
 from streamlit.testing.v1 import AppTest
 

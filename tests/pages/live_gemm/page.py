@@ -1,4 +1,4 @@
-"""What the tests do on Live GEMM."""
+"""Steps of the tests on Live GEMM."""
 
 from tests.pages.gemm_rows import run_until
 from tests.pages.texts import is_quiet

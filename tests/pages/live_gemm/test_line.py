@@ -24,7 +24,7 @@ from tests.pages.texts import is_quiet, press, texts
 
 FIRST = "This is the first answer"
 OWN_HALF = "D to bf16) is 50%"
-"""Of the stand-in's first answer: the error of the sum."""
+"""Error of the sum in the stand-in's first answer."""
 
 
 @pytest.fixture

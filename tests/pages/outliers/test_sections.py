@@ -98,7 +98,7 @@ def test_the_map_groups_its_rows_by_bits_and_brackets_the_outliers_tiles():
 
 
 def frame(factor: int, every: int = OUTLIER_EVERY) -> tuple[ErrorMap, Filled]:
-    """What one recipe loses, and its picture, with the handle from 50 on."""
+    """Error map of one recipe, and its picture, with the handle from 50 on."""
     source = source_of("outlier_channels", "fprop_a", (256, 512), 0, factor, every)
     subject = Subject(keys=("mxfp4",), role="fprop_a", source=source)
     part = error_map("mxfp4", "fprop_a", source)

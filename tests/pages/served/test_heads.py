@@ -19,7 +19,7 @@ CARD_BYTES = 150_000
 
 
 def asked(path: str, *, method: str = "GET", kind: bytes = b"text/html; charset=utf-8", body=HTML, **headers):
-    """What a browser gets for a path, and the headers of the request that Streamlit saw."""
+    """The answer that a browser gets for a path, and the headers of the request that Streamlit saw."""
     sent, seen = [], []
 
     async def streamlit(scope, _receive, send) -> None:

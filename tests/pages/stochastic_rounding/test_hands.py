@@ -1,4 +1,4 @@
-"""What a hand moves on the pictures: the coins of a pixel, and a picture in the tiles of recipes."""
+"""Parts of the pictures that a hand moves: the coins of a pixel, and a picture in the tiles of recipes."""
 
 import base64
 import io

@@ -49,7 +49,7 @@ def scene_for(recipe: str, matmul: str, layer: LayerShape = LAYER, seed: int = 0
 
 
 def stage_of(recipe: str, matmul: str, row: int = 0, column: int = 0) -> dict:
-    """What the browser gets of the picture."""
+    """Data of the picture for the browser."""
     at = {"row": row, "column": column, "stretch": 1, "turn": 0, "side": "A"}
     return data(scenes_of(recipe, matmul), at, LIGHT, 580, "")
 

@@ -1,4 +1,4 @@
-"""What holds for every chart, checked on the rules themselves and on every file that draws."""
+"""Rules for every chart, checked on the rules themselves and on every file that draws."""
 
 import re
 import tomllib

@@ -87,7 +87,7 @@ def test_every_text_is_there_or_has_a_reason() -> None:
 
 
 def test_the_texts_of_a_recipe_are_those_of_its_data() -> None:
-    """Where a recipe changes, look at its texts again, and then write its digest."""
+    """If a recipe changes, look at its texts again, and then write its digest."""
     entries = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
     words = {"name": "own", "title": "", "family": Family.OWN, "source": "", "remark": ""}
     lines = {name: to_text(replace(RECIPES[name], **words)) for name in entries}

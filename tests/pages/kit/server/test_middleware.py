@@ -9,7 +9,7 @@ from tests.asynchronous import complete
 
 
 def cookies(path: str = "/formats", status: int = 200, scheme: str = "http", **headers: str) -> list[str]:
-    """What a request with these headers is told to keep."""
+    """Cookies of the answer to a request with these headers."""
     messages: list[dict] = []
 
     async def page(scope, receive, send) -> None:
