@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -84,11 +84,13 @@ class Ahead:
     def _begin(self) -> None:
         self._began, device = time.monotonic(), current_device()
         codes = dict.fromkeys(code for step in self._steps for code in step.codes(device))
-        with suppress(OSError):  # no more processes here: the check goes on alone
+        try:
             self._pool = self._pool or Precompile(self._processes, device)
             self._pool.compile_for(device)
             for code in codes:
                 self._pool.submit(*code).add_done_callback(self._note_end)
+        except OSError:  # no more processes here: the check goes on alone
+            self._stop()
 
     def _note_end(self, _: object) -> None:
         if self._pool is not None:
@@ -291,7 +293,8 @@ def given_up(report: Report, after_s: float) -> Report:
     """The final report of a check that stands still: the line at hand has failed."""
     detail = f"The GPU gave no answer for {after_s:g} s: a kernel waits for ever, or the driver does."
     at = next((line for line in report.lines if line.detail == WAITING), None)
-    lines = [replace(at, verdict=Verdict.FAIL, detail=detail) if x is at else x for x in report.lines]
+    failed = at and replace(at, verdict=Verdict.FAIL, detail=detail)
+    lines = [failed if line is at else line for line in report.lines]
     report = cut_short(replace(report, lines=tuple(lines)), "The GPU no longer answers.")
     return replace(report, finished=True)
 

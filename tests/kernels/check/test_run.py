@@ -189,6 +189,15 @@ def test_a_step_waits_for_what_processes_that_started_early_compile(monkeypatch)
     assert before == [[True]]
 
 
+def test_a_check_goes_on_alone_where_no_process_can_start(monkeypatch):
+    monkeypatch.setattr(runs, "current_device", lambda: HOPPER)
+    early = Pool(4, None)
+    monkeypatch.setattr(early, "submit", lambda *code: raising(OSError("no more processes"))())
+    steps = (step(name, codes=lambda device, name=name: [(Pool, name)]) for name in "ab")
+    report = check(*steps, helped=lambda steps: runs.Ahead(steps, 4, early))
+    assert lines(report) == dict.fromkeys("ab", (Verdict.PASS, "As it should be."))
+
+
 @pytest.mark.parametrize("compiles", [False, True])
 def test_a_report_says_where_the_time_went(monkeypatch, compiles):
     monkeypatch.setattr(runs, "Precompile", Pool)
