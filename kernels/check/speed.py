@@ -113,26 +113,35 @@ def time_quantizer(name: str, operand: Operand, findings: Findings, device: Devi
 
 
 def time_torch(cases: Sequence[DistinctGemm], findings: Findings, device: Device) -> Iterator[Line]:
-    job, turns = cases[0].timed, take_turns(cases, findings, device, with_fp8=True)
-    findings.turns[job.matmul] = turns
+    """The lines of torch's matmuls. Ours take turns with them only if one ran: Triton may be broken here."""
+    job, ours = cases[0].timed, cases if findings.products else ()
+    turns = take_turns(job, ours, findings, device, with_fp8=True)
+    if ours:
+        findings.turns[job.matmul] = turns
     torch_peers = [(TORCH_BF16, Peer.BF16, job), (TORCH_FP8, Peer.TORCH, job)]
     return _matmul_lines(torch_peers, turns, findings.facts, device)
 
 
 def time_recipes(cases: Sequence[DistinctGemm], findings: Findings, device: Device) -> Iterator[Line]:
-    turns = findings.turns.get(cases[0].matmul.name) or take_turns(cases, findings, device)
+    job = cases[0].timed
+    turns = findings.turns.get(job.matmul) or take_turns(job, cases, findings, device)
     ours = [(case.name, Peer.OURS, case.timed) for case in cases]
     return _matmul_lines(ours, turns, findings.facts, device)
 
 
 def take_turns(
-    cases: Sequence[DistinctGemm], findings: Findings, device: Device, *, with_fp8: bool = False
+    first: GemmJob,
+    cases: Sequence[DistinctGemm],
+    findings: Findings,
+    device: Device,
+    *,
+    with_fp8: bool = False,
 ) -> Turns:
     """Time our GEMMs of one matmul in turns with bf16 torch.mm and, on request, torch's fp8.
 
-    All share one clock, so their ratios are fair.
+    All share one clock, so their ratios are fair. `first` gives the shape of torch's operands.
     """
-    first, untimed = cases[0].timed, {}
+    untimed: dict[str, tuple[Verdict, str]] = {}
     numbers = first.m * first.k + first.n * first.k + first.m * first.n
     sets = buffer_sets(numbers * FORMATS["bf16"].bytes, device.l2_bytes)
     operands = [Operands.normal(first, device).as_operands() for _ in range(sets)]

@@ -11,9 +11,11 @@ import pytest
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
+from kernels.check import speed
 from kernels.check.report import Reference, Verdict
 from kernels.check.speed import held_by, recorded_row, reference_of, speed_line
-from kernels.check.steps import DistinctGemm
+from kernels.check.steps import DistinctGemm, Findings
+from kernels.device import HOPPER
 from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import GemmJob
 from kernels.measure.records import GEMMS
@@ -154,3 +156,13 @@ def test_a_held_check_ends_with_what_it_found_and_the_line_that_held_it(tmp_path
     assert [lines[name]["verdict"] for name in ("first", "held", "last")] == ["pass", "fail", "not run"]
     assert "no answer for 1 s" in lines["held"]["detail"]
     assert lines["last"]["detail"] == "The GPU no longer answers."
+
+
+@pytest.mark.parametrize("products", [[], ["one"]], ids=["none ran", "one ran"])
+def test_torch_is_timed_alone_where_none_of_our_kernels_ran(monkeypatch, products):
+    contests, findings = [], Findings(facts=H200, uuid="", products=products)
+    monkeypatch.setattr(speed, "take_turns", lambda first, cases, *_, **how: contests.append(cases))
+    cases = (DistinctGemm(recipe=RECIPES["rowwise"], matmul=MATMULS["fprop"], others=()),)
+    speed.time_torch(cases, findings, HOPPER)
+    assert contests == [cases if products else ()]
+    assert list(findings.turns) == (["fprop"] if products else [])
