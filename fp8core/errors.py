@@ -69,7 +69,8 @@ def split_error(x: Floats, values: Floats, scale: ArrayLike, format_: Format) ->
     x, values = reals("x", x).astype(np.float64), reals("values", values).astype(np.float64)
     if x.shape != values.shape:
         raise ValueError(f"x and values have one shape, got {x.shape} and {values.shape}")
-    squared = (values - x) ** 2 / energy_of(x**2)
+    energy = energy_of(x**2)
+    squared = (values - x) ** 2 / energy
     with np.errstate(over="ignore"):
         saturated = format_.rounds_beyond(x / reals("scale", scale).astype(np.float64))
     dead = (values == 0) & (x != 0)

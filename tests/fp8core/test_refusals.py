@@ -213,6 +213,7 @@ WRONG = {
     "a negative error": (lambda: sqnr_db(-0.1), "at least 0, got -0.1"),
     "values of another shape": (lambda: split_error(FOUR, np.ones(1), 1.0, E4M3), "one shape"),
     "an error of zeros": (lambda: split_error(0 * FOUR, 0 * FOUR, 1.0, E4M3), "all-zero"),
+    "an error of infinity": (lambda: split_error([np.inf], [np.inf], 1.0, E4M3), "got NaN or infinity in x"),
     "a negative code": (lambda: E4M3.decode(-1), "run from 0 to 255"),
 }
 
