@@ -62,10 +62,12 @@ def test_a_variant_that_was_never_measured_runs_only_where_no_other_can(monkeypa
     assert best(rowwise, mnk, Variant) is not Variant.SIMPLE
     only = replace(known, variants={Variant.SIMPLE.value: known.variants[Variant.SIMPLE.value]})
     monkeypatch.setattr(choose, "rates_of", lambda device: only)
-    choose.best_blocks.cache_clear()
+    for each in (choose.numbers_of, choose.best_blocks):
+        each.cache_clear()
     assert best(rowwise, mnk, Variant) is Variant.SIMPLE
     assert best(rowwise, mnk, {Variant.CHAINED}) is Variant.CHAINED
-    choose.best_blocks.cache_clear()
+    for each in (choose.numbers_of, choose.best_blocks):
+        each.cache_clear()
 
 
 @pytest.mark.parametrize("recipe", ["rowwise", "deepseek_v3", "mxfp8", "nvfp4"])
