@@ -92,10 +92,10 @@ def partial_sums(
     Arrays are [K], as in `contract`; `extents` are the tiles' along K. Raises ValueError if a scale changes
     inside a stretch, and for arrays of different lengths.
     """
-    vectors = _vectors(a_codes, b_codes, a_scale, b_scale)
+    a_codes, b_codes, a_scale, b_scale = vectors = _vectors(a_codes, b_codes, a_scale, b_scale)
     parts = _parts(vectors, extents)
     for part in parts:
-        for name, scale in (("a_scale", vectors[2]), ("b_scale", vectors[3])):
+        for name, scale in (("a_scale", a_scale), ("b_scale", b_scale)):
             here = scale[_slice(part.k)]
             if not np.array_equal(here, np.broadcast_to(here[0], here.shape), equal_nan=True):
                 inside = f"{part.k.start}…{part.k.stop - 1}"

@@ -90,7 +90,8 @@ def trace(
     left, right = operands.a.value[:, 0], operands.b.value[:, 0]
     if not (np.isfinite(left).all() and np.isfinite(right).all()):
         raise ValueError("a traced dot product has finite operands, got NaN or infinity")
-    products, unit, traced = left * right, accumulator, []
+    products, unit = left * right, accumulator
+    steps: list[TracedStep] = []
     exponents = (operands.a.exponent + operands.b.exponent)[:, 0]
     exponents = np.where(products == 0, unit.zero_exponent, exponents)
     width, every = unit.fused_products, [start, *products.tolist()]
@@ -116,7 +117,7 @@ def trace(
             exact=math.fsum(every[: stop + 1]),
             promotes=promotes,
         )
-        traced.append(step)
+        steps.append(step)
         if promotes:
             register, chain = total, 0.0
-    return tuple(traced)
+    return tuple(steps)

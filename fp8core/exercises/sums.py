@@ -97,7 +97,7 @@ def tensor_core_chain() -> Callable[..., np.float32]:
 
 
 @exercise(promoted_dot, "Promotion: partial sums that lose less", page="accumulation")
-def promoted() -> Iterator[Case]:
+def promotion() -> Iterator[Case]:
     unit, chain = ACCUMULATORS["hopper_promoted"], tensor_core_chain()
     draw = np.random.default_rng(6)
     step = unit.promotion or 1
@@ -112,4 +112,4 @@ def promoted() -> Iterator[Case]:
         )
 
 
-SUMS = (noise, rotation, promoted)
+SUMS = (noise, rotation, promotion)

@@ -72,7 +72,7 @@ def _hif8_value(code: int) -> float:
     mantissa = (bits & ((1 << mantissa_bits) - 1)) / (1 << mantissa_bits)
     top = (1 << exponent_bits) >> 1  # the exponent's sign, in whose place its leading one is implied
     field = bits >> mantissa_bits
-    magnitude = top and top | field & (top - 1)
+    magnitude = top | (field & (top - 1)) if top else 0
     return sign * (1 + mantissa) * 2.0 ** (-magnitude if field & top else magnitude)
 
 

@@ -99,7 +99,8 @@ def note(title: str, rule: str, origin: Callable[[], dict[str, Any]]) -> Note:
 
 def metadata(part: Part, step: Step) -> dict[str, str]:
     """Origin of a layer's tensors. Raises ValueError without any."""
-    return dict(_head(part, step)[2].get(_METADATA, {}))
+    _, _, head = _head(part, step)
+    return dict(head.get(_METADATA, {}))
 
 
 @lru_cache(maxsize=64)

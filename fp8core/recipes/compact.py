@@ -84,11 +84,11 @@ def _letter(operand: Plain | None, operands: list[str]) -> str:
     if operand is None:
         return _BF16
     saved = operand["saved_as"] and _letter(operand["saved_as"], operands)
-    written = operand | {"saved_as": saved}
+    data = operand | {"saved_as": saved}
     scale, tile = operand["scale"], operand["tile"]
     parts = [operand["format"], str(tile["mn"]), str(tile["k"]), scale["format"], scale["fit"]]
     for key, (path, write, _) in _OPTIONS.items():
-        value = at(written, path)
+        value = at(data, path)
         if value and value != at(_USUAL, path):
             parts.append(f"{key}-{write(value)}")
     text = ".".join(parts)
@@ -115,7 +115,8 @@ def _operand(part: str, operands: dict[str, Plain]) -> Plain:
         (*above, name), _, reader = _OPTIONS[key]
         node = operand
         for step in above:
-            node[step] = node = node[step] or {"inner_max": None, "constant": None}
+            node[step] = node[step] or {"inner_max": None, "constant": None}
+            node = node[step]
         node[name] = reader(text)
     if operand["saved_as"] is not None:
         operand["saved_as"] = _operand_named(operand["saved_as"], operands)

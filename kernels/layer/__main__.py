@@ -141,7 +141,8 @@ def contest(
 def run(options: argparse.Namespace) -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     where = torch.cuda.get_device_name() if device.type == "cuda" else "CPU, by the reference's rules"
-    sizes = Llama(options.layers, *options.shape)
+    width, hidden = options.shape
+    sizes = Llama(layers=options.layers, width=width, hidden=hidden)
     print(f"Llama, {sizes.layers} layers of {sizes.width} × {sizes.hidden}, on {where}, ", end="")
     print(f"torch {torch.__version__}")
     for way, tokens in product(WAYS, options.tokens):
@@ -176,13 +177,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m kernels.layer", description=(__doc__ or "").split("\n")[0]
     )
-    sizes = Llama()
+    sizes, shape = Llama(), ("WIDTH", "HIDDEN")
     parser.add_argument("--model", action="store_true", help="the model of transformers")
     parser.add_argument(
         "--recipe", nargs="+", default=["deepseek_v3"], choices=[*LAYER_RECIPES, ALL], metavar="RECIPE"
     )
     parser.add_argument("--tokens", nargs="+", type=int, default=[4096, 16384], help="of a step")
-    parser.add_argument("--shape", nargs=2, type=int, default=sizes[1:3], metavar=("WIDTH", "HIDDEN"))
+    parser.add_argument("--shape", nargs=2, type=int, default=(sizes.width, sizes.hidden), metavar=shape)
     parser.add_argument("--steps", type=int, default=30, help="of each model (default: %(default)s)")
     parser.add_argument(
         "--layers", type=int, default=sizes.layers, help="blocks of the model (default: %(default)s)"

@@ -246,7 +246,7 @@ def _unfused(
     else:
         result, amax = empty_result(source), []
     if two:
-        return _copies("", (result,), operands, seeds, history, amax=(*amax, None)[0])
+        return _copies("", (result,), operands, seeds, history, amax=amax[0] if amax else None)
     copies = [result] * len(operands)
     for number, operand in enumerate(operands):
         if operand is not None:
