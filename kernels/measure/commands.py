@@ -142,6 +142,6 @@ def run_jobs(
         if options.record:
             for row in own:
                 files.record(row, options.folder)
-    if not options.json and (table := summary(rows)):
-        print(table, flush=True)
+    if not options.json and (means := summary(rows)):
+        print(means, flush=True)
     return int(missing > 0)

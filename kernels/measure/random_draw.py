@@ -170,7 +170,8 @@ def measure(
         progress(number / job.count, f"{number + 1} of {job.count}: {own.size}", draw if draw.done else None)
         rows, left_out = draw.rows, draw.left_out
         try:
-            rows += timed(own, device, between=lambda done: halt_if(stopped))[:1]
+            row, _ = timed(own, device, between=lambda done: halt_if(stopped))
+            rows += (row,)
         except (Unsupported, MemoryError) as error:
             left_out += (LeftOut(m=own.m, n=own.n, k=own.k, reason=str(error)),)
         draw = AnyShapeDraw(job=job, rows=rows, left_out=left_out)

@@ -324,7 +324,8 @@ def tune(
                 "measurement": measurement,
             }
             times = {blocks: outcome.times[blocks] for blocks in outcome.fastest()}
-            merge_into(path, [Tuned(blocks=b, median_us=round(us, 3), **fields) for b, us in times.items()])
+            plans = [Tuned(blocks=each, median_us=round(us, 3), **fields) for each, us in times.items()]
+            merge_into(path, plans)
             for fault in [*outcome.dropped, *outcome.wrong]:
                 print(f"{key}: {fault}", file=sys.stderr)
             for blocks, us in times.items():

@@ -28,7 +28,7 @@ from kernels.train.row import CopyStatistics, Number, ProductStatistics, Statist
 from kernels.train.step import Trainer
 
 LayerTensors = dict[LayerTensor, torch.Tensor]
-"""x [tokens, in], w and dy [tokens, out] of a linear layer in one step."""
+"""x [tokens, in], w [out, in] and dy [tokens, out] of a linear layer in one step."""
 
 
 def tensors_of_a_step(trainer: Trainer) -> dict[str, LayerTensors]:

@@ -81,7 +81,11 @@ Message = Do | Stop | WarmUp | Ready | Began | Progress | Finished | Refused | H
 def encode(message: Message) -> str:
     fields: dict[str, Any] = {_SAY: message.__struct_config__.tag, **msgspec.structs.asdict(message)}
     # Not msgspec's own JSON: it writes NaN, which an error can be, as null.
-    return json.dumps(fields, default=lambda x: to_data(x) if isinstance(x, Device) else packed(x)) + "\n"
+    return json.dumps(fields, default=_data) + "\n"
+
+
+def _data(thing: Device | Job | Result) -> dict[str, Any]:
+    return to_data(thing) if isinstance(thing, Device) else packed(thing)
 
 
 def decode(line: str) -> Message:

@@ -51,8 +51,8 @@ ABSENT_S = 4.0  # after which a session that has left gives its jobs up
 SLOT_S = 4.0  # on the GPU, after which a long job gives way to those that wait for a first answer
 MOST_WAITING = 200
 RESULTS = 1024
-"""The most results to be fetched, and the most that answer equal jobs; one has 10 KB. Results that nobody
-fetched for longest go first: a page asks twice a second.
+"""The most results to be fetched, and the most that answer equal jobs; a GEMM's has 10 KB, a timeline's up to
+70. Results that nobody fetched for longest go first: a page asks twice a second.
 """
 
 _HALF_LIFE_S = 60.0  # after which a second of GPU counts half
