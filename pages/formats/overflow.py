@@ -42,8 +42,8 @@ INTRO = (
 )
 SETUP = (
     f"A layer of {WEIGHTS} weights, {STEPS} steps of gradient descent, w ← w − rate · round(g · scale) / "
-    f"scale. Its inputs differ by up to {2 * OCTAVES} octaves, and so do the gradients. A run “learns” where "
-    f"its loss ends at most {short(WORSE, 2)} times as high as without rounding. Source of the rule: "
+    f"scale. Its inputs differ by a factor of up to {4**OCTAVES}, and so do the gradients. A run “learns” "
+    f"where its loss ends at most {short(WORSE, 2)} times as high as without rounding. Source of the rule: "
     "Micikevicius et al., Mixed Precision Training, arXiv 1710.03740, section 3.2."
 )
 PRACTICE = """

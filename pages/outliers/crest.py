@@ -140,9 +140,9 @@ LAW = "a Gaussian"
 READING = (
     "**How they differ.** A *crest factor* far above a Gaussian's says that a few elements stand out: one "
     "scale for all must reach them, and the others get the lowest codes. The *kurtosis* counts the tail in "
-    "between. The *octaves* say how much range a format needs before numbers become zero. *Rows* and "
-    "*columns* tell where large numbers sit: in single tokens, which a scale for each row cures, or in "
-    "single channels, which need scales along the row."
+    "between. The *octaves*, or doublings, say how much range a format needs before numbers become zero. "
+    "*Rows* and *columns* tell where large numbers sit: in single tokens, which a scale for each row cures, "
+    "or in single channels, which need scales along the row."
 )
 
 

@@ -57,10 +57,10 @@ def _vectors(setting: Setting, magnitude: int) -> None:
         here().know.markdown(lowered(ERRORS[name], stretches))
     here().know.markdown(WHY)
     here().know.caption(
-        f"Averages over {setting.many:,} vectors whose outliers spread over an octave around the magnitude; "
-        "error measured after rotating back. Dotted: the magnitude chosen. Orange: the magnitudes at "
-        f"which rotating begins or ceases to lower the error by {MARGIN:.0%}. Point at a panel for both "
-        "values."
+        f"Averages over {setting.many:,} vectors whose outliers spread over a factor of two around the "
+        "magnitude; error measured after rotating back. Dotted: the magnitude chosen. Orange: the "
+        f"magnitudes at which rotating begins or ceases to lower the error by {MARGIN:.0%}. Point at a panel "
+        "for both values."
     )
 
 
@@ -113,6 +113,6 @@ def _product(setting: Setting, magnitude: int) -> None:
         "Like activations, A has its outliers in the same channels of every row. Like weights, B has none."
     )
     here().know.caption(
-        f"A and B have {setting.matmul_rows} rows each; outliers spread over an octave around the magnitude. "
-        "Products and sums are in float64: only quantization shows. Dotted: the magnitude chosen."
+        f"A and B have {setting.matmul_rows} rows each; outliers spread over a factor of two around the "
+        "magnitude. Products and sums are in float64: only quantization shows. Dotted: the magnitude chosen."
     )

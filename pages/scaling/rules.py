@@ -100,13 +100,13 @@ def show(controls: Controls) -> None:
         "clipped)."
     )
     view.know.markdown(
-        f"Bars: {BLOCKS:,} blocks of {size} numbers. Points: one block. The handle moves its amax through "
-        "one octave; in the next one all lands in the same places, under twice the scale."
+        f"Bars: {BLOCKS:,} blocks of {size} numbers. Points: one block. The handle moves its amax from "
+        "one power of two to the next; beyond, all lands in the same places, under twice the scale."
     )
     view.know.markdown(_table(by_rule))
     share = saturated_share(E8M0_FLOOR, FORMATS[name])
     view.know.markdown(
-        "Floor keeps amax / scale in one octave, from $2^{e_{max}}$ up to $2^{e_{max} + 1}$. Where "
+        "Floor keeps amax / scale in one binade, from $2^{e_{max}}$ up to $2^{e_{max} + 1}$. Where "
         r"$\log_2 amax$ is uniform, so is its place there, and the part above $Q_{max}$, the largest value, "
         rf"is $1 + e_{{max}} - \log_2 Q_{{max}}$ = {share:.4f}. Even rounds amax to the element's mantissa "
         "first."
