@@ -104,6 +104,8 @@ def test_every_call_of_a_full_check_is_of_a_function_that_takes_it():
     steps = check_steps(CheckJob(), H200, "")
     for call in (each for step in steps for each in (step.run, step.codes) if isinstance(each, Call)):
         signature(call.function).bind(*call.arguments, HOPPER)
+    for function, *arguments in (code for step in steps for code in step.codes(HOPPER)):
+        signature(function).bind(*arguments)
 
 
 def test_the_manual_says_how_much_a_full_check_compiles():
