@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from fp8core.accumulators.chains import Operands, added_in_fp32, advanced
-from fp8core.accumulators.model import Accumulator, Step
+from fp8core.accumulators.model import Accumulator, Step, check_codes
 from fp8core.accumulators.multiply import GroupScales, canonical, laid_out, prefix_results
 from fp8core.arrays import Float32, Float64, Floats, Integers
 from fp8core.checks import whole
@@ -112,7 +112,11 @@ def promotions_per_flop(every: int) -> float:
 
 
 def _laid_out(a: Integers, b: Integers, format_: FloatFormat, accumulator: Accumulator) -> Operands:
-    """Codes as the unit takes them; a block-scaled unit gets scales of 1."""
+    """Codes as the unit takes them; a block-scaled unit gets scales of 1.
+
+    Raises ValueError for a format that the unit does not multiply, and non-integer codes.
+    """
+    check_codes(accumulator, a=(a, format_), b=(b, format_))
     scales = None
     if accumulator.step is Step.SCALED_GROUPS:
         groups = -(-a.shape[1] // _UNSCALED_GROUP)

@@ -12,7 +12,7 @@ from enum import Enum
 import numpy as np
 
 from fp8core.arrays import Bools, Float32, Float64
-from fp8core.checks import whole
+from fp8core.checks import instance, whole
 from fp8core.inputs.recorded import LAYERS, has_tensors, layer_of_seed, stretch
 from fp8core.linear import LayerTensor
 
@@ -74,6 +74,7 @@ def draw_outlier_vectors(
 
     Equal arguments give equal numbers. Raises ValueError for outliers that do not fit the size.
     """
+    instance("rest", rest, Rest)
     n, size = shape
     whole("the number of outliers", outliers, 0, size)
     rng = np.random.default_rng(seed)

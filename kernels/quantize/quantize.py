@@ -59,10 +59,10 @@ def quantize(
     x that requires grad while autograd is on; NoTriton; Unsupported for a spec without a kernel.
     """
     refuse_gradient("quantize", x=x)
-    if isinstance(grid, Operand) and spec is None:
-        operand = grid
+    if isinstance(grid, TileGrid) and isinstance(spec, OperandSpec):
+        operand = _operand_over(grid, spec)
     else:
-        operand = _operand_over(grid, spec) if isinstance(grid, TileGrid) else operand_of(grid, spec)
+        operand = operand_of(grid, spec)
     if k_is_rows is not None and k_is_rows != operand.k_is_rows:
         operand = _turned(operand)
     if isinstance(grid, TileGrid) and x.shape != grid.shape:

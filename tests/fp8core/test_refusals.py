@@ -209,6 +209,11 @@ WRONG = {
         lambda: prefix_sums(CODES, CODES, E4M3, ACCUMULATORS["fp32"], [5]),
         r"lengths rise up to K, 4, got \[5\]",
     ),
+    "a format of another unit": (
+        lambda: prefix_sums(CODES, CODES, FORMATS["e2m1"], FAST, [3]),
+        "multiplies e4m3, e5m2, got e2m1",
+    ),
+    "a rest in words": (lambda: draw_outlier_vectors("zero", (1, 8), 1, seed=0), "rest is Rest.GAUSSIAN or"),
     "an error in words": (lambda: sqnr_db("0.1"), "a relative error holds real numbers, got str '0.1'"),
     "a negative error": (lambda: sqnr_db(-0.1), "at least 0, got -0.1"),
     "values of another shape": (lambda: split_error(FOUR, np.ones(1), 1.0, E4M3), "one shape"),

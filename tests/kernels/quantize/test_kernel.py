@@ -75,6 +75,8 @@ def test_what_cannot_be_quantized_is_said_in_a_sentence():
     grid = TileGrid.over((4, 4), (1, 64))
     with pytest.raises(ValueError, match=r"takes bfloat16, float16 or float32, got torch.float64"):
         quantize(torch.zeros(4, 4, dtype=torch.float64, device=WHERE), grid, SPEC)
+    with pytest.raises(ValueError, match="spec is OperandSpec, got dict"):
+        quantize(torch.zeros(4, 4, device=WHERE), grid, {})
     with pytest.raises(ValueError, match=r"shape \(4, 4\), got \(4, 5\)"):
         quantize(torch.zeros(4, 5, device=WHERE), grid, SPEC)
     with pytest.raises(ValueError, match="x lies on meta, and the kernels here run on"):
