@@ -30,10 +30,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     swept = [item for item in items if item.nodeid.startswith(SHORTENED)]
     swept = [item for item in swept if not item.get_closest_marker("exhaustive")]
     cases = Counter(_name(item) for item in swept)
-    kept = [item for item in swept if crc32(item.nodeid.encode()) % KEPT == 0]
-    shortened = {name for name in map(_name, kept) if cases[name] > LONG}
-    for item in set(swept) - set(kept):
-        if _name(item) in shortened:
+    sample = {item for item in swept if crc32(item.nodeid.encode()) % KEPT == 0}
+    long_sweeps = {name for name in map(_name, sample) if cases[name] > LONG}
+    for item in set(swept) - sample:
+        if _name(item) in long_sweeps:
             item.add_marker(pytest.mark.exhaustive)
 
 

@@ -24,7 +24,7 @@ from pages.kit.tables import markdown_table
 from pages.kit.view import draw_chart, draw_notice, here, page_ink, room
 
 INTRO = (
-    "These outputs were captured on real silicon and are shipped with the app. The model computes them again "
+    "These outputs were captured on real GPUs and are shipped with the app. The model computes them again "
     "here, from the same operand codes, and every bit is compared. Operands: normal, wide, subnormal and all "
     "codes, NaN and infinity included; c zero, similar, large, small."
 )

@@ -56,8 +56,8 @@ def page_trees() -> dict[str, ast.Module]:
     """Every script of the pages that names a widget or a slider of a chart, by its path, parsed."""
     files = [TOP / "app.py", *(TOP / "pages").rglob("*.py")]
     texts = {path.relative_to(TOP).as_posix(): path.read_text(encoding="utf-8") for path in files}
-    named = re.compile(rf"\.({'|'.join(SETTABLE)})\b|binding_range")
-    return {path: ast.parse(text) for path, text in texts.items() if named.search(text)}
+    widget = re.compile(rf"\.({'|'.join(SETTABLE)})\b|binding_range")
+    return {path: ast.parse(text) for path, text in texts.items() if widget.search(text)}
 
 
 def calls(tree: ast.AST, names: set[str]) -> list[ast.Call]:

@@ -9,7 +9,7 @@ from tests.pages.addresses import refused
 HOUSE = """
 fprop, dgrad, wgrad, operand, K, axis, tile, block, scale, amax, code, format, dtype, recipe,
 accumulator, promotion, summation, kernel variant, plan, reference, launcher, measurement, splits, rounds,
-queue, add_to_out, scale_rule
+queue, add_to_out, scale_rule, stretch, refolding
 """
 FIELD = """
 e4m3, e5m2, fnuz, E8M0, ue8m0, fp22, subnormal, binade, ulp, saturate, underflow, overflow,
