@@ -96,7 +96,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _add_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     """Add the options, and --recorded; return those that --recorded excludes."""
-    add, shapes, dims = parser.add_argument, "; ".join, ("M", "N", "K")
+    add, dims = parser.add_argument, ("M", "N", "K")
+    standard, skinny = ("; ".join(map(shape_text, shapes)) for shapes in (STANDARD, SKINNY))
     caches = [*(cache.value for cache in Cache), ALL]
     hot = "hot: back to back over rotated buffers; cold: the L2 flushed before each launch"
     late = "how long before a turn is timed: the clock still has to leave the last one's (default 0)"
@@ -106,8 +107,8 @@ def _add_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
         add_recipe(parser),
         add_matmul(parser),
         add("--shape", nargs=3, type=int, action="append", metavar=dims, help="repeat for several"),
-        add("--shapes", action="store_true", help=f"the standard set: {shapes(map(shape_text, STANDARD))}"),
-        add("--skinny", action="store_true", help=f"few tokens: {shapes(map(shape_text, SKINNY))}"),
+        add("--shapes", action="store_true", help=f"the standard set: {standard}"),
+        add("--skinny", action="store_true", help=f"few tokens: {skinny}"),
         add("--input", default=InputKind.GAUSSIAN.value, choices=[kind.value for kind in OFFERED]),
         add("--seed", type=int, default=0),
         add("--accumulation", default=Summation.RECIPE.value, choices=[kind.value for kind in Summation]),

@@ -130,17 +130,17 @@ class Operation:
 def operations() -> tuple[Operation, ...]:
     fast, slow = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_promoted"]
     half, hmma = ACCUMULATORS["hopper_fp16_sum"], ACCUMULATORS["hopper_hmma"]
-    of_torch = ((512, 4096), (Start.ZERO,), PAIRS[:-1])
-    rows = (
-        ("wgmma", "wgmma, fp32 sum", fast, _triton()),
-        ("registers", "wgmma, A from registers", fast, _triton(FROM_REGISTERS=True)),
-        ("promoted", f"tl.dot promoted every {STEP}", promoted(fast, STEP), _triton(EVERY=STEP)),
-        ("fp16_sum", "wgmma, fp16 sum", half, _triton(HALF=True)),
-        ("hmma", "tl.dot of 32 rows: fp8 → fp16, mma.sync", hmma, _triton(BLOCK_M=WGMMA_ROWS // 2)),
-        ("scaled_mm_fast", "torch._scaled_mm, fast accumulation", fast, _scaled_mm(fast=True), *of_torch),
-        ("scaled_mm_slow", "torch._scaled_mm, use_fast_accum=False", slow, _scaled_mm(fast=False), *of_torch),
+    of_torch = {"lengths": (512, 4096), "starts": (Start.ZERO,), "pairs": PAIRS[:-1]}
+    slow_mm, fast_mm = _scaled_mm(fast=False), _scaled_mm(fast=True)
+    return (
+        Operation("wgmma", "wgmma, fp32 sum", fast, _triton()),
+        Operation("registers", "wgmma, A from registers", fast, _triton(FROM_REGISTERS=True)),
+        Operation("promoted", f"tl.dot promoted every {STEP}", promoted(fast, STEP), _triton(EVERY=STEP)),
+        Operation("fp16_sum", "wgmma, fp16 sum", half, _triton(HALF=True)),
+        Operation("hmma", "tl.dot of 32 rows: fp8 → fp16, mma.sync", hmma, _triton(BLOCK_M=WGMMA_ROWS // 2)),
+        Operation("scaled_mm_fast", "torch._scaled_mm, fast accumulation", fast, fast_mm, **of_torch),
+        Operation("scaled_mm_slow", "torch._scaled_mm, use_fast_accum=False", slow, slow_mm, **of_torch),
     )
-    return tuple(Operation(*row) for row in rows)
 
 
 def predict(operation: Operation, case: Case) -> NDArray[np.float32]:
