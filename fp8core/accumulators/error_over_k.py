@@ -56,8 +56,8 @@ def prefix_sums(
 
     def results(k: int, each: Sequence[int]) -> dict[int, Float32]:
         operands = _laid_out(a[:, :k], b[:, :k], format_, accumulator)
-        padded = [-(-length // run) * run for length in each]
-        return dict(zip(each, prefix_results(operands, accumulator, start, padded), strict=True))
+        multiples = [-(-length // run) * run for length in each]
+        return dict(zip(each, prefix_results(operands, accumulator, start, multiples), strict=True))
 
     sums = results(shared[-1], shared)
     for k in set(ends) - sums.keys():

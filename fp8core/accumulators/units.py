@@ -98,6 +98,7 @@ ACCUMULATORS: dict[str, Accumulator] = {
             unpacked=FORMATS["fp16"],
             order=tuple(4 * run + place for half in (0, 2) for run in range(8) for place in (half, half + 1)),
         ),
+        # name, title, operands, fraction bits, products of a step
         _published("ada_fp8", "Ada FP8", _FP8, 13, _step(16), out=FORMATS["e8m13"], zero_exponent=-132),
         _published("blackwell_fp8", "Blackwell FP8", (*_FP8, "e3m2", "e2m3", "e2m1"), 25, _step(8)),
         _published(
