@@ -154,7 +154,8 @@ def set_amaxes_of_result(source: "Source", outputs: "Sequence[Output]") -> None:
             sizes = (source.rows, source.columns, source.x.stride(0), 1, stride, across, across * high)
             passes[rule.history] = _whole_amax(source, output, plan, sizes, across * high)
         amax, new = passes[rule.history]
-        output.amax = Amax(amax if tiles else None, amax if rule.has_fitted_outer else None, new)
+        outer = amax if rule.has_fitted_outer else None
+        output.amax = Amax(tiles=amax if tiles else None, outer=outer, new=new)
 
 
 def _plan_without_copies(source: "Source") -> QuantizePlan:
