@@ -138,6 +138,9 @@ def open_page(themed, server, parked) -> Iterator[Callable]:
             page.goto(url)
         if wait:
             settled(page)
+            if is_plain and urlsplit(page.url).path != urlsplit(url).path:  # a late word of the page before
+                page.goto(url)
+                settled(page)
         return page
 
     yield open_
