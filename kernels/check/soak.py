@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fp8core import fused
 from fp8core.linear import MATMULS, LayerShape, LayerTensor
 from fp8core.recipes import RECIPES
 from kernels.check.report import CheckJob, Facts, Figure, Group, Line, Verdict
@@ -46,6 +47,8 @@ _SETS = 3
 """Sets of operands: no launch finds its own data left in shared memory."""
 _EACH_GRAPH = 50
 _OUTPUTS = 400
+_ROWS = 16
+"""Rows of a computed result that are compared with the reference."""
 
 Run = Callable[[int], "list[torch.Tensor]"]
 """Launch on one set of operands; returns the written tensors."""
@@ -233,20 +236,51 @@ def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run | None]:
 
 
 def _quantizer_runs(job: QuantizerJob, device: Device) -> tuple[str, Run | None]:
+    """(how the first copies are wrong, launches). A first copy equals that of a launch of its own, which
+    equals the reference's, and so do rows of a computed result.
+    """
     from kernels.check.quantizers import SAMPLES, compare
     from kernels.measure import quantizer as peers
-    from kernels.quantize import QuantizedTensor
+    from kernels.measure.exactness import bits
 
-    if job.kernel is QuantizerKernel.QUANTIZE:
-        for operand, sample in zip(job.operands, SAMPLES, strict=False):
-            _, wrong, first = compare(operand, (job.rows, job.columns), sample, device)
-            if wrong:
-                return f"{wrong:,} codes and scales differ from the reference. {first}.", None
+    for operand, sample in zip(job.operands, SAMPLES, strict=False):
+        _, wrong, first = compare(operand, (job.rows, job.columns), sample, device)
+        if wrong:
+            return f"{wrong:,} codes and scales differ from the reference. {first}.", None
     quantized, sets = peers.ours(job), [peers.drawn(job, number) for number in range(_SETS)]
 
     def run(number: int) -> "list[torch.Tensor]":
-        result = quantized(sets[number])
-        parts = (result,) if isinstance(result, QuantizedTensor) else result
-        return [tensor for part in parts if part is not None for tensor in part.tensors]
+        copies = quantized(sets[number])
+        return [tensor for copy in _tuple(copies) for tensor in copy.tensors]
 
+    for number, inputs in enumerate(sets):
+        x = peers.result(job, inputs)
+        if (row := _first_wrong_row(job.kernel, inputs, x, peers.EPS)) is not None:
+            return f"Row {row} of the result in bf16 differs from the reference.", None
+        alone = [tensor for copy in peers.one_by_one(job, x) for tensor in copy.tensors]
+        wrong = sum(int((bits(a) != bits(b)).sum()) for a, b in zip(run(number), alone, strict=True))
+        if wrong:
+            return f"{wrong:,} codes and scales differ from those of a launch for each copy.", None
     return "", run
+
+
+def _tuple(copies: Any) -> tuple[Any, ...]:
+    return copies if isinstance(copies, tuple) else (copies,)
+
+
+def _first_wrong_row(
+    kernel: QuantizerKernel, inputs: "tuple[torch.Tensor, ...]", x: "torch.Tensor", eps: float
+) -> int | None:
+    """The first of some rows of a computed bf16 result that differs from the reference."""
+    reference = {
+        QuantizerKernel.SWIGLU: fused.swiglu,
+        QuantizerKernel.SWIGLU_BACKWARD: fused.swiglu_backward,
+        QuantizerKernel.RMS_NORM: partial(fused.rms_norm, eps=eps),
+    }.get(kernel)
+    if reference is None:
+        return None
+    rows = sorted({number * (len(x) - 1) // (_ROWS - 1) for number in range(_ROWS)})
+    own = [each[rows] if each.ndim == 2 else each for each in (x, *inputs)]
+    numbers, *from_ = (each.float().cpu().numpy() for each in own)
+    wrong = (numbers.view(np.uint32) != reference(*from_).view(np.uint32)).any(axis=1)
+    return rows[int(np.argmax(wrong))] if wrong.any() else None

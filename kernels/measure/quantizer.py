@@ -25,6 +25,7 @@ from kernels.measure.timing import Contender, HotTurn, buffer_sets, copy_launch,
 from kernels.measure.torch_peers import REFUSALS
 from kernels.precompile import keep_compiled_code
 from kernels.quantize import (
+    QuantizedTensor,
     quantize,
     quantize_both,
     rms_norm_quantize,
@@ -137,6 +138,27 @@ def ours(job: QuantizerJob) -> Run:
     operands, history, run = job.operands, _history(job), _KERNELS[job.kernel].ours
     seeds = [SEED + place if each.spec.is_random else None for place, each in enumerate(operands)]
     return lambda inputs: run(*inputs, operands, seeds=seeds, history=history)
+
+
+def result(job: QuantizerJob, inputs: Inputs) -> torch.Tensor:
+    """bfloat16[rows, columns]: the tensor that a job quantizes."""
+    if job.kernel is QuantizerKernel.QUANTIZE:
+        return inputs[0]
+    return _KERNELS[job.kernel].ours(*inputs, [None])[0]
+
+
+def one_by_one(job: QuantizerJob, x: torch.Tensor) -> tuple[QuantizedTensor, ...]:
+    """The copies of `ours`, each by a launch of its own, of the result x."""
+    history = _history(job)
+    return tuple(
+        quantize(
+            x,
+            operand,
+            seed=SEED + place if operand.spec.is_random else None,
+            history=history if operand.spec.scale_rule.history else None,
+        )
+        for place, operand in enumerate(job.operands)
+    )
 
 
 def apart(job: QuantizerJob) -> Run | None:

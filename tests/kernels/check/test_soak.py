@@ -4,6 +4,7 @@ that change, and fails where one launch gives other bits than the first.
 
 import json
 import sys
+from functools import partial
 from itertools import count
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ from kernels.check.soak import CASES, soak_jobs, soak_plan
 from kernels.device import HOPPER, Unsupported, current_device
 from kernels.gemm.blocks import FEW, Variant
 from kernels.gemm.plan import plan_gemm
+from kernels.measure import quantizer
 from kernels.measure.exactness import bits
 from kernels.measure.jobs import GemmJob, Into, QuantizerJob, QuantizerKernel
 from tests.kernels.check.stand_in import StandIn, step
@@ -86,6 +88,39 @@ def test_a_first_product_that_is_wrong_fails(monkeypatch):
     line = soaked(JOBS[GemmJob])
     assert line.verdict is Verdict.FAIL
     assert "times its bound" in line.detail or "the model says" in line.detail
+
+
+def test_first_copies_that_are_wrong_fail(monkeypatch):
+    """Each part of a job in turn: its operands alone, the computed result, its copies together."""
+    computed = next(
+        job
+        for job in soak_jobs(0, 60, small=True)
+        if isinstance(job, QuantizerJob) and job.kernel is not QuantizerKernel.QUANTIZE
+    )
+    assert soaked(computed).verdict is Verdict.PASS
+    for name, fault in (("result", "result in bf16 differs"), ("ours", "launch for each copy")):
+        real = getattr(quantizer, name)
+        monkeypatch.setattr(quantizer, name, partial(spoiled, real, name))
+        line = soaked(computed)
+        assert line.verdict is Verdict.FAIL
+        assert fault in line.detail
+        monkeypatch.undo()
+
+
+def spoiled(real, name, job, *arguments):
+    """Another first bit of a result, or of the first copy."""
+    made = real(job, *arguments)
+    if name == "result":
+        bits(made)[0, 0] ^= 1
+        return made
+
+    def run(inputs):
+        copies = made(inputs)
+        first = copies if not isinstance(copies, tuple) else copies[0]
+        bits(first.tensors[0])[0, 0] ^= 1
+        return copies
+
+    return run
 
 
 def test_several_processes_soak_at_once_and_a_lost_one_is_a_failure(monkeypatch, capsys):

@@ -12,6 +12,7 @@ from fp8core.linear import MATMULS, LayerTensor
 from fp8core.recipes import RECIPES, Operand, Recipe
 from kernels.measure.quantizer import counted
 from kernels.quantize import rms_norm_quantize, swiglu_backward_quantize, swiglu_quantize
+from kernels.quantize.plan import QuantizePlan, plan_both, plan_computed, plan_quantize, specs_of
 from tests.fp8core.by_hand import stored_bits
 from tests.kernels.cases import ON_GPU, WHERE
 from tests.kernels.quantize import inputs
@@ -117,6 +118,42 @@ def test_a_delayed_scale_looks_back_and_records_what_it_finds(kernel, history):
     operands = operands_of(RECIPES["per_tensor_delayed"], tensor)
     steps = None if history is None else np.array(history, np.float32)
     assert_copies_are_the_references(kernel, (20, 64), operands, history=steps)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_warp_with_two_or_four_rows_finds_the_amax_of_each(kernel):
+    """Blocks of few rows as long as those of x: soak of 2026-11-29, RMSNorm of 10 × 800."""
+    tensor = LayerTensor.DY if kernel == "swiglu_backward" else LayerTensor.X
+    for shape in ((10, 800), (32, 512)):
+        assert_copies_are_the_references(kernel, shape, operands_of(RECIPES["rowwise"], tensor))
+
+
+def columns_by_bit(plan: QuantizePlan) -> list[bool]:
+    """For each bit of a thread's number in its warp, whether it is a column's: Triton gives a load's threads
+    to the last dim first, a patch, then to runs of rows, then to further patches.
+    """
+    along, runs = plan.patch // plan.at_once, plan.rows // plan.thread_rows
+    bits = [True] * (along.bit_length() - 1) + [False] * (runs.bit_length() - 1) + [True] * 5
+    return bits[:5]
+
+
+def test_threads_of_a_warp_that_share_a_row_are_neighbors():
+    """Triton 3.6 reduces over no others, whatever a block's shape."""
+    dice, patches = np.random.default_rng(0), set()
+    for recipe, tensor in PAIRS.values():
+        specs = specs_of(operands_of(recipe, tensor))
+        for _ in range(60):
+            rows, columns = (int(size) for size in np.exp2(dice.uniform(0, 13, 2)))
+            plans = [plan_computed(*specs, rows, columns, halves=halves) for halves in (1, 2)]
+            plans += [plan_both(*specs, rows, columns)] if None not in specs else []
+            plans += [plan_quantize(each, columns, rows, side_by_side=False) for each in specs if each]
+            for plan in plans:
+                if plan is not None and plan.patch:
+                    bits = columns_by_bit(plan)
+                    patches.add(plan.patch)
+                    assert bits == sorted(bits, reverse=True), (recipe.name, rows, columns, plan)
+    assert patches >= {32, 64, 128}
 
 
 def test_one_launch_writes_both_copies_where_scales_are_a_blocks_own():
