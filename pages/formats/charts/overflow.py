@@ -29,7 +29,7 @@ FINITE, INFINITE, NAN, MISSING = "largest value", "infinity", "NaN", "no such co
 CELLS, ENDS, BANDS = "cells", "ends", "bands"
 Row = dict[str, Any]
 # Fates of a run, broken into the lines that a band has room for.
-LEARNS, LOSES = "learns", "loses\nthe small"
+LEARNS, LOSES = "learns", "loses small\nnumbers"
 CLIPPED, OVER = "is slow: large\nnumbers clipped", "is over:\nno finite loss"
 
 
