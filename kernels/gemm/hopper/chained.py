@@ -10,7 +10,6 @@ ring.
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
-    fence_async_shared,
     mbarrier,
     tma,
     warpgroup_mma,
@@ -18,16 +17,18 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 
 from kernels.gemm.hopper import sizes
-from kernels.gemm.hopper.gluon_api import async_load, async_store, reinterpret
-from kernels.gemm.hopper.items import block_of, count_blocks, count_steps
+from kernels.gemm.hopper.gluon_api import reinterpret
+from kernels.gemm.hopper.items import count_blocks, count_steps, start_of
 from kernels.gemm.hopper.ring import (
     CONSUMERS,
     advance,
+    fetch,
+    free_scales,
     halves,
     previous,
     release,
-    release_read,
     smaller_first,
+    store,
 )
 
 SLAB = gl.constexpr(sizes.SLAB)
@@ -84,37 +85,25 @@ def part_of(left, right, PART: gl.constexpr, ring):
 
 
 @gluon.jit
-def fetch(PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
-    """Load a part of the old D into the part's staging memory, if D is added into."""
-    if ring.ACCUMULATE:
-        tma.store_wait(BUFFERS - 1)  # the part before the last one has left this memory
-        fetched = ring.fetched.index(WG)
-        mbarrier.expect(fetched, out_desc.block_type.nbytes)
-        COLUMNS: gl.constexpr = out_desc.block_type.shape[1]
-        staging = ring.out.index(BUFFERS * WG + PART % BUFFERS)
-        async_load(out_desc, [row, column + PART * COLUMNS], fetched, staging)
+def fetch_part(PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
+    COLUMNS: gl.constexpr = out_desc.block_type.shape[1]
+    staging = ring.out.index(BUFFERS * WG + PART % BUFFERS)
+    fetch(ring, WG, out_desc, staging, row, column + PART * COLUMNS, BUFFERS - 1)
 
 
 @gluon.jit
 def send(part, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
-    """Send part number PART of the finished block, [SLAB, columns], through shared memory."""
+    COLUMNS: gl.constexpr = out_desc.block_type.shape[1]
     staging = ring.out.index(BUFFERS * WG + PART % BUFFERS)
-    if ring.ACCUMULATE:
-        mbarrier.wait(ring.fetched.index(WG), PART % 2)  # the phase flips with every part
-        part = part + staging.load(part.type.layout)
-    else:
-        tma.store_wait(BUFFERS - 1)  # the part before the last one has left this memory
-    COLUMNS: gl.constexpr = staging.shape[1]
-    staging.store(part)
-    fence_async_shared()  # TMA must see the threads' writes
-    async_store(out_desc, [row, column + PART * COLUMNS], staging)
+    # PART % 2 is the phase of `fetched`: it flips with every part, and a block has an even number of parts.
+    store(part, ring, WG, PART % 2, out_desc, staging, row, column + PART * COLUMNS, BUFFERS - 1)
 
 
 @gluon.jit
 def send_and_fetch(left, right, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
     send(part_of(left, right, PART, ring), PART, ring, WG, out_desc, row, column)
     if PART + 1 < PARTS:
-        fetch(PART + 1, ring, WG, out_desc, row, column)
+        fetch_part(PART + 1, ring, WG, out_desc, row, column)
 
 
 @gluon.jit
@@ -164,9 +153,9 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
     phase = 0
     row_before = m  # below D
     column_before = 0
-    row, column = block_of(gl.program_id(0), m, n, ring)
+    row, column = start_of(gl.program_id(0), m, n, ring)
     next_row, next_column = row, column
-    fetch(0, ring, WG, out_desc, row_before, column_before)
+    fetch_part(0, ring, WG, out_desc, row_before, column_before)
     for block in range(gl.program_id(0), count_blocks(m, n, ring), gl.num_programs(0)):
         for step in range(min(steps, PARTS)):
             mbarrier.wait(ring.full.index(stage), phase)
@@ -175,7 +164,7 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
                 if step == part:
                     send_and_fetch(left, right, part, ring, WG, out_desc, row_before, column_before)
                     if part == 0:  # some integer divisions, hidden behind a wgmma
-                        next_row, next_column = block_of(block + gl.num_programs(0), m, n, ring)
+                        next_row, next_column = start_of(block + gl.num_programs(0), m, n, ring)
             # One wgmma goes on running; the one before it is done, and with it the stage before.
             acc = warpgroup_mma_wait(1, deps=[acc])
             mbarrier.arrive(ring.empty.index(previous(stage, ring)), count=1, pred=step > 0)
@@ -200,7 +189,7 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
             if ring.B_SCALES != 0:
                 b_left = gl.expand_dims(column_scales.index(0).load(COLUMN_OF_HALF), 0)  # [1, BLOCK_N / 2]
         if ring.OUT_BYTES == 4:
-            fetch(PARTS, ring, WG, out_desc, row_before, column_before)
+            fetch_part(PARTS, ring, WG, out_desc, row_before, column_before)
         acc = warpgroup_mma_wait(0, deps=[acc])
         release(ring, previous(stage, ring))
         first, second = halves(acc)  # [SLAB, BLOCK_N / 2]
@@ -209,18 +198,17 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
             if ring.B_SCALES != 0:  # only now: registers do not hold both halves' scales beside the sum
                 b_right = gl.expand_dims(column_scales.index(1).load(COLUMN_OF_HALF), 0)
             second = second * a_scale * b_right
-        if ring.SCALE_BYTES != 0:
-            release_read(ring.scales_empty.index(0))
+        free_scales(ring)
         if ring.OUT_BYTES == 2:
             left, right = packed(first), packed(second)
         else:
             left = copied(first, m)
             for part in gl.static_range(PARTS):
-                now = part_of(second, second, part, ring)
+                now = part_of(second, second, part, ring)  # in fp32 it reads its first argument alone
                 send(now, PARTS + part, ring, WG, out_desc, row_before, column_before)
                 if part + 1 < PARTS:
-                    fetch(PARTS + part + 1, ring, WG, out_desc, row_before, column_before)
-        fetch(0, ring, WG, out_desc, row_before, column_before)
+                    fetch_part(PARTS + part + 1, ring, WG, out_desc, row_before, column_before)
+        fetch_part(0, ring, WG, out_desc, row_before, column_before)
     for part in gl.static_range(PARTS):
         send_and_fetch(left, right, part, ring, WG, out_desc, row_before, column_before)
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

@@ -8,9 +8,6 @@ from kernels.launching.launch import empty, operation
 if TYPE_CHECKING:
     import torch
 
-WARPS = 4
-"""Warps of the first warpgroup; the kernel adds the others."""
-
 
 def is_aligned(out: "torch.Tensor") -> bool:
     """True if TMA moves a matrix: numbers of a row are neighbors, and rows start at multiples of 16 bytes."""

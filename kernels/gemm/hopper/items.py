@@ -8,7 +8,7 @@ from triton.experimental.gluon import language as gl
 
 
 @gluon.jit
-def block_of(program, m, n, ring):
+def start_of(program, m, n, ring):
     """(first row, first column) of a program's block of D.
 
     Programs go through groups of GROUP block rows, so that those at once load the same blocks and the L2
@@ -31,7 +31,7 @@ def block_of(program, m, n, ring):
     row, column = block_across * ring.BLOCK_M, block_along * ring.BLOCK_N
     if ring.BLOCK_M > ring.BLOCK_N:
         row, column = block_along * ring.BLOCK_M, block_across * ring.BLOCK_N
-    # Loads of scales by TMA start at multiples of 16 bytes, so all begin at multiples of 16.
+    # TMA loads scales from multiples of 16 bytes. A scale may be one byte (decoding/): 16 rows then.
     if ring.WITHIN_M:
         row = min(row, max((m - ring.BLOCK_M + 15) // 16 * 16, 0))
     if ring.WITHIN_N:

@@ -8,6 +8,7 @@ fills stage after stage by TMA; the warpgroups multiply a full stage and hand it
 | `produce`, 1 warp | loads A, B and scales by TMA | `empty`, `scales_empty` | `full`, once a step |
 | `consume`, 2 warpgroups of 4 warps | multiplies, adds, stores D | `full` | `empty`, each once a step |
 | | | | `scales_empty`, each once a block |
+| | loads the old D, if D is added into | `fetched` | `fetched`, once a part of D |
 
 | barrier | there are | one use takes | then |
 |---|---|---|---|
@@ -15,6 +16,8 @@ fills stage after stage by TMA; the warpgroups multiply a full stage and hand it
 | `empty` | one a stage | an arrival of each warpgroup | the stage may be overwritten |
 | `scales_empty` | one, if scales are used once a block | 2 arrivals | those scales may be overwritten |
 | `fetched` | one a warpgroup, if D is added into | 1 arrival and all expected bytes | the old D is here |
+
+`mbarrier.expect` is the arrival at `full` and `fetched`: it arrives and names the bytes to come.
 
 A barrier counts its uses modulo 2, its phase. A wait names the phase that is to end; the waiting role flips
 it each time the ring wraps around. The loading warp starts one phase ahead: a new ring is empty.
@@ -46,8 +49,9 @@ from kernels.gemm.hopper.ring import CONSUMERS, Ring, produce
 from kernels.gemm.hopper.small_m import consume_small_m
 
 SLAB = gl.constexpr(sizes.SLAB)
-SCALE_BYTES = gl.constexpr(sizes.SCALE_BYTES)
-# Registers a thread: three warpgroups start with 168 each, and the loading one gives some to the others.
+ONE_SCALE_BYTES = gl.constexpr(sizes.SCALE_BYTES)
+# Registers a thread. The loading warp counts as a third warpgroup: each has 168, and it gives some to the
+# others.
 CONSUMER_REGISTERS = gl.constexpr(240)
 PRODUCER_REGISTERS = gl.constexpr(24)
 
@@ -99,9 +103,10 @@ def specialized_gemm_kernel(
 ):
     """Compute D block by block, by one variant. One compiled kernel serves all shapes and orders of blocks.
 
+    a_mn_tiles, b_mn_tiles: numbers from one row of scales to the next. group: see items.start_of.
     Constants: see Ring. Split-K: sums pass through parts float32[SPLITS, blocks, BLOCK_M, BLOCK_N], and
-    arrivals[blocks, CONSUMERS] counts them. BUFFERS: parts of D that a warpgroup has memory for; 0 where A
-    lends it.
+    arrivals int32[blocks, CONSUMERS] counts them. BUFFERS: parts of D that a warpgroup has memory for; 0
+    where A lends it.
     """
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SETS: gl.constexpr = STAGES if IN_LOOP else 1
@@ -109,7 +114,8 @@ def specialized_gemm_kernel(
     COLUMNS: gl.constexpr = BLOCK_N // 2 if BLOCK_M == SLAB else BLOCK_N
     LENT: gl.constexpr = VARIANT == "promoted_lent"
     OUT_SHAPE: gl.constexpr = [CONSUMERS * (STAGES if LENT else BUFFERS)] + out_desc.block_type.shape
-    # A number of D may be written twice, unless something is added to it. A single scale is one of a square.
+    # A block that begins earlier (start_of) writes some numbers twice: not where D is added into. Nor along
+    # N where one scale serves the whole block: the block would lie in two tiles of B.
     SQUARES: gl.constexpr = IN_LOOP and B_SCALES != BLOCK_N
     A_SHAPE: gl.constexpr = [BLOCK_K, BLOCK_M] if A_MN_MAJOR else [BLOCK_M, BLOCK_K]
     B_SHAPE: gl.constexpr = [BLOCK_K, BLOCK_N] if B_MN_MAJOR else [BLOCK_N, BLOCK_K]
@@ -160,7 +166,7 @@ def specialized_gemm_kernel(
         B_MN_MAJOR=B_MN_MAJOR,
         A_ROWS=a_desc.block_type.shape[1 if A_MN_MAJOR else 0],
         CODE_BYTES=a_desc.block_type.nbytes + b_desc.block_type.nbytes,
-        SCALE_BYTES=(A_SCALES + B_SCALES) * SCALE_BYTES,
+        SCALE_BYTES=(A_SCALES + B_SCALES) * ONE_SCALE_BYTES,
         COLUMNS=COLUMNS,
         # wgmma is 16 rows a warp high and takes 256 bits of K at once.
         LAYOUT=gl.NVMMADistributedLayout(
@@ -179,7 +185,7 @@ def specialized_gemm_kernel(
     if HAS_SCALES_BARRIER:
         mbarrier.init(ring.scales_empty.index(0), count=CONSUMERS)
     fence_async_shared()  # TMA goes to memory by another path: it must see the barriers initialized
-    wait_for_kernels_before()
+    wait_for_kernels_before()  # memory is read and written only from here on (early_kernel.py)
     mnk = (m, n, k)
     scale_ptrs = (a_scale_ptr, b_scale_ptr)
     split_ptrs = scale_ptrs  # a stand-in: a tuple of None cannot be passed

@@ -4,7 +4,6 @@ from fp8core.tiles import WHOLE
 from kernels.device import DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.descriptors import (
-    WARPS,
     descriptor,
     into_copy,
     is_aligned,
@@ -12,6 +11,7 @@ from kernels.gemm.hopper.descriptors import (
     loaded_scale,
     scale_descriptor,
 )
+from kernels.gemm.hopper.sizes import WARPGROUP_WARPS
 from kernels.gemm.numerics import ScaleAt
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
-    """Raises ValueError for a K with which D cannot leave through memory of A."""
+    """Launch the ring kernel, into a copy of D if TMA cannot write D itself.
+
+    Raises ValueError for a K of one step where D leaves through two stages of A.
+    """
     if not is_aligned(out):
         return into_copy(lambda copy: launch(plan, a, b, copy, accumulate, kind), out, accumulate)
     from kernels.gemm.hopper.kernel import specialized_gemm_kernel
@@ -50,7 +53,7 @@ def launch(
         *(scale.stride(0) for scale in scales),
         plan.blocks.group,
         **constexprs,
-        num_warps=WARPS,
+        num_warps=WARPGROUP_WARPS,  # of the first warpgroup; the kernel adds the others
         **EARLY_OPTIONS,
     )
 

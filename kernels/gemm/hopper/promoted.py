@@ -11,17 +11,18 @@ from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warp
 
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import reinterpret
-from kernels.gemm.hopper.items import block_of, count_blocks, count_steps
+from kernels.gemm.hopper.items import count_blocks, count_steps, start_of
 from kernels.gemm.hopper.ring import (
     ALIGNED_SCALES,
     CONSUMERS,
+    SQUARE,
     advance,
     apply_scales,
     fetch,
+    free_scales,
     previous,
     release,
     release_last,
-    release_read,
     store,
 )
 
@@ -95,12 +96,11 @@ def finish(acc0, acc1, ring, WG: gl.constexpr, fetched, out_desc, scale_ptrs, po
         b_scale = ring.b_scale.index(0)
         acc0 = apply_scales(acc0, rows.index(FIRST), b_scale, *scale_ptrs, ring)
         acc1 = apply_scales(acc1, rows.index(FIRST + 1), b_scale, *scale_ptrs, ring)
-        if ring.SCALE_BYTES != 0:
-            release_read(ring.scales_empty.index(0))
+        free_scales(ring)
     staging = ring.out.index(WG * BUFFERS)
     fetched = store(acc0, ring, WG, fetched, out_desc, staging, row, column, PENDING)
     staging = ring.out.index(WG * BUFFERS + PENDING)
-    fetch(ring, WG, out_desc, staging, row + SLAB, column)
+    fetch(ring, WG, out_desc, staging, row + SLAB, column, 0)
     return store(acc1, ring, WG, fetched, out_desc, staging, row + SLAB, column, PENDING)
 
 
@@ -117,7 +117,6 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
     SECOND: gl.constexpr = FIRST + 1
     EACH: gl.constexpr = CONSUMERS * SLABS
     MANY: gl.constexpr = ring.IN_LOOP and ring.B_SCALES == ring.BLOCK_N
-    COLUMN_TILE: gl.constexpr = ring.BLOCK_N
     ROW: gl.constexpr = gl.SliceLayout(1, ring.LAYOUT)
     steps = count_steps(k, ring)
     gl.assume(steps > 0)  # the launcher takes no empty K; without this Triton 3.9's ptxas spills
@@ -130,10 +129,10 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
     stage = 0
     phase = 0
     fetched = 0
-    next_row, next_column = block_of(gl.program_id(0), m, n, ring)
+    next_row, next_column = start_of(gl.program_id(0), m, n, ring)
     for block in range(gl.program_id(0), count_blocks(m, n, ring), gl.num_programs(0)):
         if MANY:  # scales of columns take the registers of next_row and next_column
-            next_row, next_column = block_of(block, m, n, ring)
+            next_row, next_column = start_of(block, m, n, ring)
         row, column = next_row + FIRST * SLAB, next_column
         acc0 = zero
         acc1 = zero
@@ -145,12 +144,12 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
             if step > 0:
                 release(ring, previous(stage, ring))  # late, behind a wgmma: arriving costs a barrier
             elif not MANY:
-                next_row, next_column = block_of(block + gl.num_programs(0), m, n, ring)
+                next_row, next_column = start_of(block + gl.num_programs(0), m, n, ring)
             row_scale = 0.0
             column_scale = 0.0
             if ring.IN_LOOP:
                 row_scale = row_scales.index(stage * EACH + FIRST).load(ROW)  # [SLAB]
-                number = 0 if MANY else step * b_mn_tiles + column // COLUMN_TILE
+                number = 0 if MANY else step * b_mn_tiles + column // SQUARE
                 column_scale = column_scales(ring, stage, number)  # [BLOCK_N] or [1]
             a1 = slabs.index(stage * EACH + SECOND)
             partial = warpgroup_mma_wait(0, deps=[partial])
@@ -162,7 +161,7 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
             more = step + 1 < steps
             mbarrier.wait(ring.full.index(stage), phase, pred=more)  # the next step, while this one runs
             if not more:
-                fetch(ring, WG, out_desc, out0, row, column)
+                fetch(ring, WG, out_desc, out0, row, column, 0)
             partial = warpgroup_mma_wait(0, deps=[partial])
             acc1 = promote(acc1, partial, row_scale, column_scale, ring)
         release_last(ring, previous(stage, ring))

@@ -19,9 +19,9 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 
 from kernels.gemm.hopper.gluon_api import reinterpret
-from kernels.gemm.hopper.items import block_of, count_blocks, count_steps
-from kernels.gemm.hopper.promoted import SLAB, SLABS, column_scales, promote
-from kernels.gemm.hopper.ring import CONSUMERS, advance, apply_scales, previous, release, release_read, store
+from kernels.gemm.hopper.items import count_blocks, count_steps, start_of
+from kernels.gemm.hopper.promoted import SLAB, SLABS, promote, single_scale
+from kernels.gemm.hopper.ring import CONSUMERS, advance, apply_scales, free_scales, previous, release, store
 
 EACH = gl.constexpr(CONSUMERS.value * SLABS.value)
 FIRST_STEP, LATER_STEP, LAST_STEP = gl.constexpr(0), gl.constexpr(1), gl.constexpr(2)
@@ -106,7 +106,7 @@ def multiply(AT: gl.constexpr, WG: gl.constexpr, ring, out_desc, scale_ptrs, sum
     row_scale = scales_of(ring, stage, FIRST)
     column_scale = 0.0
     if ring.IN_LOOP:
-        column_scale = column_scales(ring, stage, number)
+        column_scale = single_scale(ring, stage, number)
     if AT == FIRST_STEP:
         if more:  # before this block's sum of slab 1 needs the registers
             store(acc1, ring, WG, 0, out_desc, lent, row + SLAB, column, 0)
@@ -143,7 +143,7 @@ def consume_lent(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles):
     sums = (zero, zero, zero)
     at = (0, 0)
     leaving = (0, 0)
-    row, column = block_of(gl.program_id(0), m, n, ring)
+    row, column = start_of(gl.program_id(0), m, n, ring)
     blocks = count_blocks(m, n, ring)
     mbarrier.wait(ring.full.index(0), 0)
     for block in range(gl.program_id(0), blocks, gl.num_programs(0)):
@@ -155,15 +155,14 @@ def consume_lent(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles):
             number += b_mn_tiles
             sums, at = multiply(LATER_STEP, WG, ring, out_desc, scale_ptrs, sums, at, number, leaving, True)
         following = block + gl.num_programs(0)
-        row, column = block_of(following, m, n, ring)
+        row, column = start_of(following, m, n, ring)
         number += b_mn_tiles
         more = following < blocks
         sums, at = multiply(LAST_STEP, WG, ring, out_desc, scale_ptrs, sums, at, number, leaving, more)
         partial, acc0, acc1 = sums
         acc1 = scaled(acc1, WG * SLABS + 1, ring, scale_ptrs)
         sums = (partial, acc0, acc1)
-        if ring.AT_END and ring.SCALE_BYTES != 0:
-            release_read(ring.scales_empty.index(0))
+        free_scales(ring)
     partial, acc0, acc1 = sums
     row, column = leaving
     lent = lent_by(previous(at[0], ring), WG, ring)

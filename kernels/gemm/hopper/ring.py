@@ -9,7 +9,7 @@ from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared,
 
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import aggregate, async_load, async_store
-from kernels.gemm.hopper.items import block_of, count_items, count_steps, share_of
+from kernels.gemm.hopper.items import count_items, count_steps, share_of, start_of
 
 CONSUMERS = gl.constexpr(sizes.CONSUMERS)
 SLAB = gl.constexpr(sizes.SLAB)
@@ -30,7 +30,7 @@ class Ring:
       A_MN_MAJOR, B_MN_MAJOR: memory is contiguous along M, or N, not along K. CODE_BYTES, SCALE_BYTES: bytes
       that arrive for a stage.
     - COLUMNS, LAYOUT: columns and register layout of one wgmma's sum. ROOMY: a multiplying warpgroup has most
-      of an SM's registers. WITHIN_M, WITHIN_N: blocks that would end beyond D begin earlier (items.block_of).
+      of an SM's registers. WITHIN_M, WITHIN_N: blocks that would end beyond D begin earlier (items.start_of).
     """
 
     a: gl.shared_memory_descriptor
@@ -84,11 +84,11 @@ def previous(stage, ring):
 def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b_mn_tiles):
     """The loading warp: fill stage after stage by TMA, as soon as both warpgroups have emptied it.
 
-    a_mn_tiles, b_mn_tiles: scales of A and of B for one step along K, if they change along K.
+    a_mn_tiles, b_mn_tiles: numbers from the scales of one step along K to those of the next, gaps included.
     """
     m, n, k = mnk
     steps = count_steps(k, ring)
-    WITH_SCALES: gl.constexpr = ring.CODE_BYTES + ring.SCALE_BYTES
+    STAGE_BYTES: gl.constexpr = ring.CODE_BYTES + ring.SCALE_BYTES
     SINGLE: gl.constexpr = ring.B_SCALES != ring.BLOCK_N
     stage = 0
     # A new barrier counts as one whose phase 1 is over: the first wait for each empty stage returns at once.
@@ -96,13 +96,13 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b
     scales_phase = 1
     for item in range(gl.program_id(0), count_items(m, n, 1, ring), gl.num_programs(0)):
         block, _split, first, stop = share_of(item, m, n, steps, 1, ring)
-        row, column = block_of(block, m, n, ring)
+        row, column = start_of(block, m, n, ring)
         for step in range(first, stop):
             full = ring.full.index(stage)
             mbarrier.wait(ring.empty.index(stage), phase)  # TMA would overwrite blocks under multiplication
             # `full` completes when as many bytes have come as are expected here.
             if ring.IN_LOOP:
-                mbarrier.expect(full, WITH_SCALES)
+                mbarrier.expect(full, STAGE_BYTES)
                 number = step * b_mn_tiles + (column // SQUARE if SINGLE else column)
                 async_load(a_scale_desc, [step * a_mn_tiles + row], full, ring.a_scale.index(stage))
                 # A single scale comes with its neighbors, from the last aligned address before it.
@@ -113,7 +113,7 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b
                 # `scales_empty` says so, the block before may still need its own.
                 last = step == stop - 1
                 mbarrier.wait(ring.scales_empty.index(0), scales_phase, pred=last)
-                mbarrier.expect(full, WITH_SCALES, pred=last)
+                mbarrier.expect(full, STAGE_BYTES, pred=last)
                 mbarrier.expect(full, ring.CODE_BYTES, pred=not last)
                 if ring.A_SCALES != 0:
                     async_load(a_scale_desc, [row], full, ring.a_scale.index(0), pred=last)
@@ -146,7 +146,11 @@ def release(ring, stage):
 
 @gluon.jit
 def release_last(ring, stage):
-    """Release the last stage of a block. No wgmma follows that waits until its scales have been read."""
+    """Release a block's last stage.
+
+    An earlier stage is released behind the next wgmma, which begins after the stage's scales are read. Behind
+    the last stage no wgmma begins: the fence of release_read takes its place.
+    """
     if ring.IN_LOOP:
         release_read(ring.empty.index(stage))
     else:
@@ -163,6 +167,13 @@ def release_read(barrier):
     """
     fence_async_shared()
     mbarrier.arrive(barrier, count=1)
+
+
+@gluon.jit
+def free_scales(ring):
+    """Let the loading warp overwrite scales that are used once a block: this warpgroup has read them."""
+    if ring.AT_END and ring.SCALE_BYTES != 0:
+        release_read(ring.scales_empty.index(0))
 
 
 @gluon.jit
@@ -197,10 +208,10 @@ def halves(value):
 
 
 @gluon.jit
-def fetch(ring, WG: gl.constexpr, out_desc, staging, row, column):
-    """Load a part of the old D into the part's staging memory, if D is added into."""
+def fetch(ring, WG: gl.constexpr, out_desc, staging, row, column, PENDING: gl.constexpr):
+    """Load a part of the old D into the part's staging memory, if D is added into. PENDING: as in `store`."""
     if ring.ACCUMULATE:
-        tma.store_wait(0)  # the earlier part has left this memory
+        tma.store_wait(PENDING)  # the earlier part has left this memory
         mbarrier.expect(ring.fetched.index(WG), out_desc.block_type.nbytes)
         async_load(out_desc, [row, column], ring.fetched.index(WG), staging)
 

@@ -11,6 +11,7 @@ PARTS, PARTS_UNDER_WAY = 4, 2
 PROMOTED = (256, 128)
 """BLOCK_M × BLOCK_N of a sum that is promoted to fp32 registers."""
 LOW = ((64, 64), (64, 128), (128, 64), (128, 128))
+"""BLOCK_M × BLOCK_N of small_m: for few rows, or a D of few blocks."""
 LENT_STAGES = 3
 """The fewest where D leaves through memory of A: a block's last two are lent while the next one begins."""
 PROMOTION = 128

@@ -10,7 +10,7 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 
 from kernels.gemm.hopper.gluon_api import reinterpret
-from kernels.gemm.hopper.items import block_of, count_blocks, count_steps, share_of
+from kernels.gemm.hopper.items import count_items, count_steps, share_of, start_of
 from kernels.gemm.hopper.promoted import SLAB, promote, single_scale
 from kernels.gemm.hopper.ring import (
     CONSUMERS,
@@ -18,10 +18,10 @@ from kernels.gemm.hopper.ring import (
     advance,
     apply_scales,
     fetch,
+    free_scales,
     previous,
     release,
     release_last,
-    release_read,
     store,
 )
 from kernels.gemm.hopper.shared_sums import arrive, store_part, sum_of_parts
@@ -34,9 +34,8 @@ def finish(acc, ring, WG: gl.constexpr, fetched, out_desc, scales, position):
     staging = ring.out.index(WG)
     if ring.AT_END:
         acc = apply_scales(acc, *scales, ring)
-        if ring.SCALE_BYTES != 0:
-            release_read(ring.scales_empty.index(0))
-    fetch(ring, WG, out_desc, staging, row, column)
+        free_scales(ring)
+    fetch(ring, WG, out_desc, staging, row, column, 0)
     return store(acc, ring, WG, fetched, out_desc, staging, row, column, 0)
 
 
@@ -70,12 +69,12 @@ def consume_small_m(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mn
     stage = 0
     phase = 0
     fetched = 0
-    for item in range(gl.program_id(0), count_blocks(m, n, ring) * ring.SPLITS, gl.num_programs(0)):
+    for item in range(gl.program_id(0), count_items(m, n, 1, ring), gl.num_programs(0)):
         block, split, first, stop = share_of(item, m, n, steps, 1, ring)
         if ring.SPLITS > 1:
             gl.assume(first < stop)  # the launcher splits K into no more parts than there are steps
             partial = zero  # else its registers are not free where other programs' sums are added
-        row, column = block_of(block, m, n, ring)
+        row, column = start_of(block, m, n, ring)
         row += MINE_M * SLAB
         acc = zero
         for step in range(first, stop):

@@ -13,7 +13,7 @@ from fp8core.recipes import RECIPES
 from fp8core.recipes.short import DEQUANTIZED
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import BLACKWELL, HOPPER, INTERPRETER, Unsupported
-from kernels.gemm.hopper.items import block_of
+from kernels.gemm.hopper.items import start_of
 from kernels.gemm.numerics import ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from tests.kernels.cases import GEMMS
@@ -123,7 +123,7 @@ def order(sides, grid, group, beyond=8, within=False):
     """
     facts = SimpleNamespace(BLOCK_M=sides[0], BLOCK_N=sides[1], GROUP=group, WITHIN_M=within, WITHIN_N=within)
     m, n = (sides[0] * grid[0] - beyond, sides[1] * grid[1] - beyond)
-    return [block_of.fn(program, m, n, facts) for program in range(grid[0] * grid[1])]
+    return [start_of.fn(program, m, n, facts) for program in range(grid[0] * grid[1])]
 
 
 @pytest.mark.parametrize("group", [1, 2, 8, 16, 32])

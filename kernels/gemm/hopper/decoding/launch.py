@@ -3,13 +3,13 @@ from typing import TYPE_CHECKING, Any
 from kernels.device import DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.descriptors import (
-    WARPS,
     aligned,
     descriptor,
     into_copy,
     is_aligned,
     scale_rows_descriptor,
 )
+from kernels.gemm.hopper.sizes import WARPGROUP_WARPS
 from kernels.gemm.hopper.storage import own_splits
 from kernels.gemm.passes.decode import Folding, decode_ptx, folding, read_as
 from kernels.gemm.plan import GemmPlan
@@ -49,7 +49,7 @@ def launch(
         *(workspace(plan, mnk, out.device) if sharing > 1 else (None, None)),
         *mnk,
         **constexprs,
-        num_warps=WARPS,
+        num_warps=WARPGROUP_WARPS,  # of the first warpgroup; the kernel adds the others
         **EARLY_OPTIONS,
     )
 

@@ -5,7 +5,7 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier
 
 from kernels.gemm.hopper.gluon_api import aggregate, async_load, wait_until_others_ended
-from kernels.gemm.hopper.items import block_of, count_items, share_of
+from kernels.gemm.hopper.items import count_items, share_of, start_of
 from kernels.gemm.hopper.ring import advance
 
 
@@ -68,7 +68,7 @@ class DecodingRing:
 @gluon.jit
 def block_sides(block, m, n, ring):
     """(first row of codes, first row of values) of a block of D."""
-    row, column = block_of(block, m, n, ring)
+    row, column = start_of(block, m, n, ring)
     return (row, column) if ring.OF_A else (column, row)
 
 
