@@ -113,7 +113,7 @@ def native_gemm_kernel(
     A_OUTER_MN: tl.constexpr,
     B_OUTER_MN: tl.constexpr,
     ACCUMULATE: tl.constexpr,
-    KNOWN_STEPS: tl.constexpr,
+    CAST: tl.constexpr,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
@@ -122,8 +122,7 @@ def native_gemm_kernel(
     """D in blocks, one a program. RUN_K elements along K share a scale, which the tensor core multiplies.
 
     Never run on Blackwell, only compiled for it. A_OUTER, B_OUTER: a second scale, in fp32, of all K,
-    multiplied in at the end. KNOWN_STEPS: steps along K for the interpreter, whose loops need a number; else
-    0.
+    multiplied in at the end.
     """
     A_PACKED: tl.constexpr = 2 if A_FORMAT == "e2m1" else 1
     B_PACKED: tl.constexpr = 2 if B_FORMAT == "e2m1" else 1
@@ -131,7 +130,7 @@ def native_gemm_kernel(
     block_m, block_n = block_of(tl.program_id(0), m, n, BLOCK_M, BLOCK_N, GROUP_M)
     start_m, start_n = block_m * BLOCK_M, block_n * BLOCK_N
     acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
-    for step in tl.range(0, KNOWN_STEPS if KNOWN_STEPS else tl.cdiv(k, BLOCK_K)):
+    for step in tl.range(0, tl.cdiv(k, BLOCK_K)):
         a = a_desc.load([start_m, step * (BLOCK_K // A_PACKED)])  # [BLOCK_M, BLOCK_K / A_PACKED]
         b = b_desc.load([start_n, step * (BLOCK_K // B_PACKED)])  # [BLOCK_N, BLOCK_K / B_PACKED]
         a_scale = load_scales(a_scale_desc, block_m, step, BLOCK_M, RUNS)  # [BLOCK_M, RUNS]
@@ -157,7 +156,7 @@ def native_gemm_kernel(
         BLOCK_M,
         BLOCK_N,
         ACCUMULATE,
-        KNOWN_STEPS == 0,
+        CAST,
     )
 
 
@@ -183,7 +182,7 @@ def launch(
         **constants,
         RUN_K=NATIVE[numerics.native].tile_k,
         ACCUMULATE=accumulate,
-        KNOWN_STEPS=0 if kind is DeviceKind.GPU else -(-k // blocks.block_k),
+        CAST=kind is DeviceKind.GPU,
         BLOCK_M=blocks.block_m,
         BLOCK_N=blocks.block_n,
         BLOCK_K=blocks.block_k,

@@ -160,7 +160,7 @@ def factor(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Side) -
 
 
 def _kernel_matrix(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Side) -> "torch.Tensor":
-    """[mn, K]: codes for the kernel; of a dequantizing plan values, or bytes of codes if the kernel decodes.
+    """[mn, K] as the kernel reads it: codes, bf16 values of a dequantizing plan, or bytes that it decodes.
 
     The interpreter decodes e5m2's subnormals wrongly (Triton 3.6 to 3.9), so there torch decodes the codes.
     """

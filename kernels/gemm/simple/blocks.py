@@ -15,7 +15,7 @@ from kernels.gemm import block_scaled
 from kernels.gemm.blocks import FEW, LEAST_STAGES, Blocks, Offer
 from kernels.gemm.numerics import FP8_FORMATS, Arithmetic, Numerics
 from kernels.gemm.passes.decode import Decoding, decoding_of
-from kernels.quantize.plan import K_PADDING
+from kernels.quantize.facts import K_PADDING
 
 Mnk = tuple[int, int, int]
 

@@ -93,7 +93,7 @@ def general_gemm_kernel(
     TRANSPOSED: tl.constexpr,
     PROMOTED: tl.constexpr,
     ACCUMULATE: tl.constexpr,
-    KNOWN_STEPS: tl.constexpr,
+    CAST: tl.constexpr,
     PERSISTENT: tl.constexpr,
     EARLY: tl.constexpr,
     SPLITS: tl.constexpr,
@@ -107,11 +107,9 @@ def general_gemm_kernel(
 
     Their sums pass through parts float32[SPLITS, m, n]; arrivals[blocks] counts them, and the last one adds.
     An operand with a SHIFT comes as codes uint8 with scales of the format SCALE. TRANSPOSED: A is the
-    caller's B, so its scale is applied second. KNOWN_STEPS: steps of each program for the interpreter; codes
-    beyond K are zeros.
+    caller's B, so its scale is applied second. CAST: casts can be trusted; not those of the interpreter.
     """
     wait_for_kernels_before(EARLY)
-    CAST: tl.constexpr = KNOWN_STEPS == 0  # casts can be trusted, but for the interpreter's
     steps, first = tl.cdiv(k, BLOCK_K), 0
     if SPLITS > 1:
         first = tl.program_id(1) * split_steps
@@ -132,7 +130,7 @@ def general_gemm_kernel(
             b_stored = load_stored_scales(
                 b_scale_ptr, start_n, first * BLOCK_K, n, k, b_mn_tiles, B_TILE_MN, B_TILE_K, BLOCK_N, BLOCK_K
             )
-        for step in tl.range(first, first + (KNOWN_STEPS if KNOWN_STEPS else steps)):
+        for step in tl.range(first, first + steps):
             # a: [BLOCK_M, BLOCK_K], b: [BLOCK_N, BLOCK_K]
             a = load_codes(a_codes, start_m, step * BLOCK_K, m, a_stride, BLOCK_M, BLOCK_K, TMA)
             b = load_codes(b_codes, start_n, step * BLOCK_K, n, b_stride, BLOCK_N, BLOCK_K, TMA)
@@ -169,17 +167,16 @@ def general_gemm_kernel(
                 )
                 b = dequantize_block(b, b_scale, B_TILE_K, B_SHIFT, B_FACTOR, BLOCK_N, BLOCK_K, CAST)
             if IN_LOOP:
-                # The interpreter's zeros beyond K have no scale: they take the last one.
-                first_k = min(step * BLOCK_K, k - 1) if KNOWN_STEPS else step * BLOCK_K
-                a_tile = first_k // A_TILE_K if A_TILE_K else first_k * 0
-                b_tile = first_k // B_TILE_K if B_TILE_K else first_k * 0
+                first_k = step * BLOCK_K
+                a_tile = first_k // A_TILE_K if A_TILE_K else 0
+                b_tile = first_k // B_TILE_K if B_TILE_K else 0
                 a_scale = load_scale(a_scale_ptr, a_tile, start_m, m, a_mn_tiles, A_TILE_MN, BLOCK_M)
                 b_scale = load_scale(b_scale_ptr, b_tile, start_n, n, b_mn_tiles, B_TILE_MN, BLOCK_N)
                 acc = tl.fma(tl.dot(a, b.T), a_scale[:, None] * b_scale[None, :], acc)
             elif PROMOTED:
                 acc += tl.dot(a, b.T)
             else:
-                acc = tl.dot(a, b.T, acc, input_precision="ieee")
+                acc = tl.dot(a, b.T, acc)
         last = True  # a block of its own has no other program to wait for
         if SPLITS > 1:
             part_ptr = parts_ptr + tl.program_id(1).to(tl.int64) * m * n

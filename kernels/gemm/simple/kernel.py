@@ -1,8 +1,10 @@
-"""The simple GEMM, which reads from top to bottom: D[M, N] = A[M, K] · B[N, K]ᵀ, scales applied inside.
+"""The simple GEMM, from top to bottom: D[M, N] = A[M, K] · B[N, K]ᵀ, scales applied inside.
 
-Both operands are contiguous along K and come as TMA descriptors, which read zeros beyond M, N and K. Scales
-lie as float32[k_tiles, mn_tiles]; mn is M for A, N for B. TILE_MN × TILE_K elements share a scale; 0 is the
-whole dim.
+A code is the bit pattern of an FP8 number; an element of A or B is worth code · scale. A tile of TILE_MN ×
+TILE_K elements shares one scale; mn is M for A, N for B, and 0 is the whole dim. Scales lie as
+float32[k_tiles, mn_tiles]. A block is the work of one program, and has nothing to do with a tile.
+
+A and B are contiguous along K and come as TMA descriptors, which read zeros beyond M, N and K.
 
 general_kernel.py adds split-K, codes decoded in the loop, Dᵀ in place of D, and GPUs without TMA.
 """
@@ -59,10 +61,10 @@ def scale_sum(
     BLOCK_N: tl.constexpr,
     TRANSPOSED: tl.constexpr = False,
 ):
-    """A finished sum times the scales of both operands: A's first (B's for Dᵀ).
+    """A finished sum times both operands' scales, the caller's A first: D and Dᵀ then round alike.
 
-    Scales of whole tensors: the smaller one comes first. A sum times 1e36 could be infinite, and times 1e-36
-    then stay so.
+    TRANSPOSED: the caller's A is b here. Two scales of whole tensors: the smaller one comes first. A sum
+    times 1e36 could be infinite, and times 1e-36 it still is.
     """
     if A_TILE_MN == 0 and B_TILE_MN == 0:
         a_scale, b_scale = tl.load(a_scale_ptr), tl.load(b_scale_ptr)
@@ -138,7 +140,7 @@ def gemm_kernel(
     AT_END: tl.constexpr,
     PROMOTED: tl.constexpr,
     ACCUMULATE: tl.constexpr,
-    KNOWN_STEPS: tl.constexpr,
+    CAST: tl.constexpr,
     PERSISTENT: tl.constexpr,
     EARLY: tl.constexpr,
     BLOCK_M: tl.constexpr,
@@ -146,13 +148,14 @@ def gemm_kernel(
     BLOCK_K: tl.constexpr,
     GROUP_M: tl.constexpr,
 ):
-    """Compute D block by block. PERSISTENT: a program computes many, and loads the next one while one is
-    stored.
+    """Compute D [m, n] block by block.
 
-    The tensor core adds products of codes, or of bf16 values that have their scales already. IN_LOOP: scales
-    multiply each step's sum. AT_END: they multiply the finished sum (scale_sum). PROMOTED: each step's sum
-    leaves the tensor core for a sum in fp32 registers. KNOWN_STEPS: steps along K for the interpreter, whose
-    loops need a number; else 0. EARLY: see kernels.launching.early_kernel.
+    - a_codes, b_codes: descriptors of [m, k] and [n, k], of codes, or of bf16 values with scales in them.
+    - a_mn_tiles, b_mn_tiles: numbers from one row of scales to the next.
+    - IN_LOOP: scales multiply each step's sum. AT_END: they multiply the finished sum (scale_sum). PROMOTED:
+      each step's sum leaves the tensor core for a sum in fp32 registers. ACCUMULATE: D is added into.
+    - PERSISTENT: a program computes many blocks, and loads the next one while one is stored.
+    - GROUP_M: see block_of. EARLY: see kernels.launching.early_kernel. CAST: see store_block.
     """
     wait_for_kernels_before(EARLY)
     steps = tl.cdiv(k, BLOCK_K)
@@ -164,13 +167,14 @@ def gemm_kernel(
         block_m, block_n = block_of(block, m, n, BLOCK_M, BLOCK_N, GROUP_M)
         start_m, start_n = block_m * BLOCK_M, block_n * BLOCK_N
         acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
-        for step in tl.range(0, KNOWN_STEPS if KNOWN_STEPS else steps):
+        for step in tl.range(0, steps):
             start_k = step * BLOCK_K
             a = a_codes.load([start_m, start_k])  # [BLOCK_M, BLOCK_K]
             b = b_codes.load([start_n, start_k])  # [BLOCK_N, BLOCK_K]
             if IN_LOOP:
-                a_tile = start_k // A_TILE_K if A_TILE_K else start_k * 0
-                b_tile = start_k // B_TILE_K if B_TILE_K else start_k * 0
+                # A step lies in one tile of each operand: BLOCK_K is the shortest tile's K (GemmPlan).
+                a_tile = start_k // A_TILE_K if A_TILE_K else 0
+                b_tile = start_k // B_TILE_K if B_TILE_K else 0
                 a_scale = load_scale(a_scale_ptr, a_tile, start_m, m, a_mn_tiles, A_TILE_MN, BLOCK_M)
                 b_scale = load_scale(b_scale_ptr, b_tile, start_n, n, b_mn_tiles, B_TILE_MN, BLOCK_N)
                 # An explicit fma: left to the compiler, it would be one in some versions of Triton only.
@@ -178,7 +182,7 @@ def gemm_kernel(
             elif PROMOTED:
                 acc += tl.dot(a, b.T)
             else:
-                acc = tl.dot(a, b.T, acc, input_precision="ieee")
+                acc = tl.dot(a, b.T, acc)
         if AT_END:
             acc = scale_sum(
                 acc, a_scale_ptr, b_scale_ptr, start_m, start_n, m, n, A_TILE_MN, B_TILE_MN, BLOCK_M, BLOCK_N
@@ -195,5 +199,5 @@ def gemm_kernel(
             BLOCK_M,
             BLOCK_N,
             ACCUMULATE,
-            KNOWN_STEPS == 0,
+            CAST,
         )

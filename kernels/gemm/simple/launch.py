@@ -36,9 +36,9 @@ def launch(
         **_tiles("B", b, plan),
         "IN_LOOP": numerics.scale_at is ScaleAt.K_LOOP,
         "AT_END": numerics.scales_at_end,
-        "PROMOTED": numerics.scale_at is ScaleAt.EPILOGUE and numerics.promotion is not WHOLE,
+        "PROMOTED": numerics.promotion is not WHOLE,
         "ACCUMULATE": accumulate,
-        "KNOWN_STEPS": 0 if on_gpu else split_steps,
+        "CAST": on_gpu,
         "PERSISTENT": blocks.persistent and on_gpu,
         "EARLY": blocks.tma and on_gpu,  # a GPU with TMA can start kernels early, too
         "BLOCK_M": block_m,
