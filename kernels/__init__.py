@@ -1,1 +1,1 @@
-"""Triton kernels for the tiles and scales of fp8core: how fast they run, and on what."""
+"""Triton kernels for the tiles and scales of fp8core: read gemm/__init__.py, then quantize/__init__.py."""

@@ -8,8 +8,10 @@
 | plan.py | plan_gemm: from a matmul, a shape and a device to a GemmPlan |
 | numerics.py | formats, scales and promotion of a plan |
 | variants.py | the kernel variants, one entry each |
-| choose.py | the fastest blocks (blocks.py): measured (tuned.py), else by a model (cost.py) |
-| launch.py | gemm: check operands (factor.py), run passes/, launch the plan's variant |
+| blocks.py | block sizes, splits and stages of a launch |
+| choose.py | the fastest blocks: measured (tuned.py), else by a model (cost.py) |
+| launch.py | gemm: check operands, run passes/, launch the plan's variant |
+| factor.py, workspace.py | an operand after the passes; memory of split-K |
 """
 
 from typing import TYPE_CHECKING

@@ -45,7 +45,7 @@ def offers_of(numerics: Numerics, device: Device) -> tuple[Offer, ...]:
     able = (
         entry.offers(numerics, device)
         for variant, entry in VARIANTS.items()
-        if not (entry.storage and lacks_specialized(device)) and not product_refusal(variant, numerics)
+        if (variant.is_simple or not lacks_specialized(device)) and not product_refusal(variant, numerics)
     )
     return tuple(chain.from_iterable(able))
 
@@ -101,7 +101,7 @@ def _orders(offer: Offer, mnk: Mnk, sms: int) -> list[tuple[int, int]]:
         return []
     if offer.taller not in (None, m > n):
         return []
-    # fixed splits: while an SM has fewer than two programs, and a split a few steps
+    # fixed splits: fewer than four programs an SM, and a few steps a split
     most = max(1, min(steps // _LEAST_STEPS, 2 * (2 * sms - 1) // count))
     splits = [split for split in offer.splits if split <= most or offer.own_splits > 1]
     if offer.shared:

@@ -4,7 +4,7 @@
 |---|---|
 | launch | a constant of the variant |
 | multiplying | waves of blocks · (steps along K · time of a step + time of a block) |
-| a step | products / rate + bytes / rate + a constant; or an SM's loads, or its shared memory |
+| a step | the longest of: products / rate + bytes / rate + a constant; an SM's loads; its shared memory |
 | memory, L2 | bytes / bandwidth, of all or of the two SMs that read most; both run beside multiplying |
 | split-K | the last program of a block reads all parts of its sum |
 | passes | each one a launch more, and its bytes |
@@ -44,6 +44,9 @@ _RESERVED_L2 = 0.5
 _SCALES = 0.03
 """Bytes of scales beside a byte of codes."""
 _REGISTERS, _SHARED_BYTES, _OTHER_REGISTERS, _MOST_REGISTERS = 1 << 16, 228 << 10, 56, 255
+"""Registers and shared memory of an SM; registers of a thread beside its sums, and in all."""
+_CUDA_BYTES = 1 << 10
+"""Shared memory that CUDA takes for each program."""
 _SUM_BYTES, _WARP_ROWS, _SEAM = 4, SLAB // 4, 8.0
 _NO_PASS = (0.0, 16, 0, 0)
 _PARTS = 5.0
@@ -189,7 +192,7 @@ def _resident(numerics: Numerics, blocks: Blocks) -> int:
     sums = blocks.block_m * blocks.block_n // threads * (1 if numerics.promotion is WHOLE else 2)
     registers = min(_MOST_REGISTERS, sums + _OTHER_REGISTERS) * threads
     stage_bytes = blocks.operand_bytes(numerics.multiplied[0].bytes)
-    memory = blocks.stages * stage_bytes + blocks.decoded_bytes() + 1024
+    memory = blocks.stages * stage_bytes + blocks.decoded_bytes() + _CUDA_BYTES
     return max(1, min(_REGISTERS // registers, _SHARED_BYTES // memory))
 
 

@@ -29,9 +29,7 @@ class Factor:
 
     @cached_property
     def scale(self) -> "torch.Tensor":
-        """float32[k_tiles, mn_tiles] in memory: scales of sums, or of codes that a kernel decodes; else a
-        one.
-        """
+        """float32[k_tiles, mn_tiles] of sums: its scales; outer ones if its own are on codes; else a one."""
         if self.quantized is None:
             return _one(self.matrix.device)
         if not self.numerics.on_codes(self.side):

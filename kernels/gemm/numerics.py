@@ -29,8 +29,7 @@ from fp8core.tiles import WHOLE, Extent, TileShape
 from kernels.device import Device, Unsupported
 from kernels.gemm.block_scaled import NativeKind, instruction_format, kind_of, native_kind
 from kernels.gemm.blocks import MIN_DOT_K
-from kernels.quantize.facts import check_operand
-from kernels.quantize.plan import K_PADDING
+from kernels.quantize.facts import K_PADDING, check_operand
 
 REFOLDED_WORDS = "refolded, not bit-exact"
 FP8_FORMATS = (FORMATS["e4m3"], FORMATS["e5m2"])
@@ -232,19 +231,19 @@ def unreadable(name: str, operand: OperandSpec | None) -> str:
     return ""
 
 
-def scale_at(spec: MatmulSpec, promotion: int) -> ScaleAt:
-    """Place of a matmul's stored scales. `promotion`: products after which a sum leaves the FP8 tensor core.
+def scale_at(spec: MatmulSpec) -> ScaleAt:
+    """Place of a matmul's stored scales.
 
     Scales that span K wait for the end. Scales along K go onto the operands if the products are exact, unless
-    the FP8 tensor core sums tiles as long as its promotion.
+    tiles are as long as the FP8 tensor core's promotion.
     """
-    levels = any(operand.scale_rule.outer for operand in spec.quantized)
-    if not spec.extents_along_k and not levels:
+    two_levels = any(operand.scale_rule.outer for operand in spec.quantized)
+    if not spec.extents_along_k and not two_levels:
         return ScaleAt.EPILOGUE
     along_k = [operand for operand in spec.quantized if operand.tile.k is not WHOLE]
     exact = all(fits_bf16(operand) for operand in along_k)
-    long = takes_fp8(spec) and not levels and min(spec.extents_along_k) >= promotion
-    return ScaleAt.OPERANDS if exact and not long else ScaleAt.K_LOOP
+    is_promoted = takes_fp8(spec) and not two_levels and min(spec.extents_along_k) >= _PROMOTED.promotion
+    return ScaleAt.OPERANDS if exact and not is_promoted else ScaleAt.K_LOOP
 
 
 @lru_cache(maxsize=1024)
@@ -265,7 +264,7 @@ def _numerics(spec: MatmulSpec, device: Device, summation: Summation) -> Numeric
         raise unwritten
     if summation is Summation.REFOLDED:
         return replace(_numerics(_refolded(spec, device), device, Summation.RECIPE), refolded_from=spec)
-    at = scale_at(spec, _PROMOTED.promotion)
+    at = scale_at(spec)
     arithmetic = Arithmetic.FP8 if takes_fp8(spec) else Arithmetic.DEQUANTIZED
     if isinstance(native_kind(spec, device), NativeKind):
         at, arithmetic = ScaleAt.OPERANDS, Arithmetic.NATIVE_MX

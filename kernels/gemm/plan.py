@@ -17,7 +17,7 @@ from kernels.gemm.hopper.storage import Storage
 from kernels.gemm.numerics import REFOLDED_WORDS, Arithmetic, Numerics, ScaleAt, Summation, numerics_of
 from kernels.gemm.simple.blocks import built_in, undecodable
 from kernels.gemm.variants import VARIANTS, product_refusal, refusal
-from kernels.quantize.plan import K_PADDING
+from kernels.quantize.facts import K_PADDING
 
 INTERPRETER_SIDE, INTERPRETER_MATRIX = 1024, 1536
 """The interpreter takes M · N · K up to the first cubed, and matrices up to the second squared, each size
@@ -148,7 +148,7 @@ def plan_built_in(
     numerics = _refusal(mnk, device) or numerics_of(spec, device, summation)
     if isinstance(numerics, Unsupported):
         return numerics
-    return _built_in(numerics, mnk, device, "Triton's interpreter runs the simple kernel")
+    return _built_in(numerics, mnk, device, "the simple kernel's built-in blocks were asked for")
 
 
 def _built_in(numerics: Numerics, mnk: tuple[int, int, int], device: Device, why: str) -> GemmPlan:

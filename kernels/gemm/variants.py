@@ -28,8 +28,9 @@ class KernelVariant:
     """One kernel variant.
 
     - sources: the code to read. explained_in: a file in kernels/ whose docstring explains it.
-    - refusal(numerics): reason not to compute a product on any device. lacking(numerics, mnk, device): reason
-      not to run it on this device. A sentence each, empty for none.
+    - refusal(numerics): reason not to compute a product at all. lacking(numerics, mnk, device): reason not to
+      run it for this shape on this device. A sentence each, empty for none.
+    - offers(numerics, device): blocks to choose from, for any shape.
     - storage: its shared memory, unless the compiler lays it out.
     - launcher: module under kernels/ with launch(plan, a, b, out, accumulate, kind), imported at the first
       launch.

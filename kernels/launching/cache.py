@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _MOST = 1 << 12
+"""Entries of a LaunchCache; the oldest goes first."""
 TMA_BYTES = 16
-_KEPT = 1 << 14
+_MOST_TOKENS = 1 << 14
 _numbers = count()
 _by_identity: dict[int, tuple[Any, int]] = {}
 _by_value: dict[Hashable, int] = {}
 
 
 class LaunchCache:
+    """Launch lists of one front door (gemm, quantize, a layer's step)."""
+
     def __init__(self) -> None:
         self._lists: dict[Hashable, LaunchList] = {}
         self.refusals: dict[Hashable, str] = {}
@@ -45,13 +48,13 @@ class LaunchCache:
         run: Callable[[], _T],
     ) -> _T:
         """Run a first call and record its launches; returns its value."""
-        to = self._driver(key, inputs)
-        if to is None:
+        cuda = self._driver(key, inputs)
+        if cuda is None:
             return run()
         with tracing(Trace(inputs, scalars)) as trace:
             value = run()
         try:
-            self._keep(self._lists, key, trace.launch_list(to, inputs[0].get_device(), value))
+            self._keep(self._lists, key, trace.launch_list(cuda, inputs[0].get_device(), value))
         except Uncacheable as error:
             self._keep(self.refusals, key, str(error))
         return value
@@ -108,7 +111,7 @@ def token(thing: Hashable) -> int:
     entry = _by_identity.get(id(thing))
     if entry is not None and entry[0] is thing:
         return entry[1]
-    if len(_by_identity) >= _KEPT:
+    if len(_by_identity) >= _MOST_TOKENS:
         _by_identity.clear()
     number = interned(thing)
     # The entry keeps the thing alive: nothing else can have its identity.
@@ -118,7 +121,7 @@ def token(thing: Hashable) -> int:
 
 def interned(value: Hashable) -> int:
     """A number of equal values: a shorter key."""
-    if len(_by_value) >= _KEPT:
+    if len(_by_value) >= _MOST_TOKENS:
         # Numbers are never reused: earlier values get new ones, for one more first call.
         _by_value.clear()
     return _by_value.setdefault(value, next(_numbers))
@@ -135,10 +138,7 @@ def layout(x: "torch.Tensor | None") -> Hashable:
 
 
 def scalar_kind(scalar: "int | torch.Tensor | None") -> Hashable:
-    """Key of a scalar, equal for integers that Triton compiles alike; for a tensor, `layout`.
-
-    Triton compiles 1 as a constant.
-    """
+    """Key of a seed: Triton compiles for 32 or 64 bits, as quantize_kernel does not specialize seeds."""
     if not isinstance(scalar, int):
         return layout(scalar)
-    return scalar == 1, not scalar % TMA_BYTES, scalar.bit_length(), scalar < 0
+    return scalar >= 1 << 31

@@ -75,11 +75,11 @@ class View(NamedTuple):
         return view.set_(base.untyped_storage(), start // layout.dtype.itemsize, layout.size, layout.stride)
 
 
-Then = Callable[[Driver, "Sequence[torch.Tensor]", Sequence[int], int], None]
+HostStep = Callable[[Driver, "Sequence[torch.Tensor]", Sequence[int], int], None]
 """A step between launches: (driver, a call's tensors, their addresses, stream)."""
 
 
-def operation(function: Callable[..., object], arguments: Sequence[Any]) -> Then:
+def operation_step(function: Callable[..., object], arguments: Sequence[Any]) -> HostStep:
     """One of torch's operations, with views of a call's tensors."""
 
     def run(driver: Driver, tensors: "Sequence[torch.Tensor]", addresses: Sequence[int], stream: int) -> None:
@@ -88,7 +88,7 @@ def operation(function: Callable[..., object], arguments: Sequence[Any]) -> Then
     return run
 
 
-def clear(source: Address, bytes_: int) -> Then:
+def clear_step(source: Address, bytes_: int) -> HostStep:
     base, start = source
 
     def run(driver: Driver, tensors: "Sequence[torch.Tensor]", addresses: Sequence[int], stream: int) -> None:
@@ -109,7 +109,7 @@ class Launch:
     sources: tuple[Address | None, ...]
 
 
-Step = Launch | Then
+Step = Launch | HostStep
 
 
 class LaunchList:
@@ -188,7 +188,7 @@ class LaunchList:
                 at += _ATTRIBUTE_WORDS
         self._configurations = (ctypes.c_uint64 * (len(words) or 1))(*words)
 
-    def _split(self, steps: Sequence[Step]) -> list[tuple[list[tuple[int, int, int, None]], Then | None]]:
+    def _split(self, steps: Sequence[Step]) -> list[tuple[list[tuple[int, int, int, None]], HostStep | None]]:
         """Arguments of cuLaunchKernelEx, in segments that end with another step or None."""
         configuration, addresses = map(ctypes.addressof, (self._configurations, self._addresses))
         segments, launches = [], []

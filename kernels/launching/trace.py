@@ -19,8 +19,8 @@ from kernels.launching.launch_list import (
     Step,
     View,
     allocator,
-    clear,
-    operation,
+    clear_step,
+    operation_step,
 )
 from kernels.launching.parameters import Parameter, Scalar, Uncacheable, parameters
 
@@ -117,12 +117,12 @@ class Trace:
 
     def add_clear(self, tensor: "torch.Tensor") -> None:
         """tensor: contiguous."""
-        self._steps.append(lambda trace: clear(trace._address(tensor), tensor.nbytes))
+        self._steps.append(lambda trace: clear_step(trace._address(tensor), tensor.nbytes))
 
     def add_operation(self, function: Callable[..., object], arguments: Sequence[Any]) -> None:
         def step(trace: Trace) -> Step:
             views = [trace._view(each) if hasattr(each, "data_ptr") else each for each in arguments]
-            return operation(function, views)
+            return operation_step(function, views)
 
         self._steps.append(step)
 

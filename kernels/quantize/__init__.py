@@ -9,7 +9,7 @@ result in bf16, bit for bit.
     launch.py       memory for codes and scales, passes for an amax (collect.py, passes.py), the launch
     kernel.py       the quantizer; read first, it lists its parts
     facts.py        constants of formats, rules and operands for the kernels
-    strips.py       whole columns on Hopper; strip_kernel.py: its kernels in Gluon
+    strips.py       two copies with tiles of 128, and whole columns, on Hopper; strip_kernel.py: in Gluon
     tensor.py       QuantizedTensor
 """
 

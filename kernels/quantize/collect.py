@@ -67,7 +67,7 @@ def _amax_of_x(
 ) -> "tuple[torch.Tensor, torch.Tensor | None]":
     """(bits of each tile's largest |x|, int32[k_tiles, mn_tiles] as `scale` has them; None).
 
-    For a single tile, as `_whole_amax`.
+    A single tile has the values of `_whole_amax`.
     """
     import torch
 

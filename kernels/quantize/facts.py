@@ -389,7 +389,8 @@ def operand_facts(
             part_mn=saved_part[0],
             part_k=saved_part[1],
         )
-    packed = spec.format.nan_code or spec.scale_rule.history or part[1] % LEAST_K
+    # Zeros replace a broken word only if no code is NaN, the scale is this amax's, and a word has one tile.
+    is_repaired = spec.format.nan_code or spec.scale_rule.history or part[1] % LEAST_K
     return OperandFacts(
         element=element_facts(spec.format, spec.rounding, encoding, in_range),
         nearest=element_facts(spec.format, rounding, kind, in_range),
@@ -403,7 +404,7 @@ def operand_facts(
         part_mn=part[0],
         part_k=part[1],
         fused=fused,
-        in_words=is_packed(spec) and not packed,
+        in_words=is_packed(spec) and not is_repaired,
         padded=k % K_PADDING > 0,
     )
 

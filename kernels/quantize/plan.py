@@ -7,7 +7,7 @@
 An operand cuts a block into parts, each in one tile. It is fused if a part is a whole tile: a tile's amax
 then needs no earlier pass. A planner takes four steps:
 
-    1. the smallest block with whole tiles; without, if that is too large
+    1. the smallest block with whole tiles; with parts of tiles, if that is too large
     2. the block that is fastest on an H200, but at least the smallest
     3. for the amax of a whole small tensor: a block an SM, and a cooperative launch
     4. the parts of each operand, and warps

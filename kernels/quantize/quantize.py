@@ -46,7 +46,7 @@ def quantize(
 ) -> QuantizedTensor:
     """Quantize x: bfloat16, float16 or float32 [rows, columns], any strides, as an operand of a matmul.
 
-    The operand comes from a recipe, or from a `grid`, a `spec` and `k_is_rows`. That is True if the matmul
+    `grid` is a recipe's Operand, or a TileGrid over x that takes a `spec`. `k_is_rows` is True if the matmul
     contracts over the rows of x: codes then run down the columns. Default: the value that makes the grid's
     tiles those of the spec, and False if both do.
 

@@ -19,7 +19,7 @@ from kernels.gemm.hopper.descriptors import is_aligned
 from kernels.gemm.passes.decode import Decoding, decode_constants, decode_shift, decoding_of, pair_ptx
 from kernels.launching.early_kernel import wait_for_kernels_before
 from kernels.launching.launch import constant, early, empty, launch, operation
-from kernels.quantize.plan import K_PADDING
+from kernels.quantize.facts import K_PADDING
 from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
