@@ -18,6 +18,9 @@ Positive = Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)]
 """A finite number above 0."""
 
 
+_LEAVES = (str, int, float, Enum, type(None))
+
+
 def to_data(thing: Any) -> dict[str, Any]:
     """A dataclass's instance as JSON: enums as values."""
 
@@ -50,7 +53,8 @@ def _unknown(data: Any, value: object, path: str) -> Iterator[str]:
         names = {field.name for field in fields(value)}
         yield from (f"`{name}` - at `{path}`" for name in data if name not in names)
         for name in data:
-            yield from _unknown(data[name], getattr(value, name), f"{path}.{name}")
+            if not isinstance(inner := getattr(value, name), _LEAVES):
+                yield from _unknown(data[name], inner, f"{path}.{name}")
     elif isinstance(value, dict):
         for name, inner in data.items() if isinstance(data, dict) else ():
             yield from _unknown(inner, value.get(name), f"{path}[{name}]")
