@@ -39,7 +39,7 @@ def set_amaxes_of_x(source: "Source", outputs: "Sequence[Output]", plan: Quantiz
     """Find the amax of x for each output: in one pass if two need the same."""
     amaxes: dict[object, Amax] = {}
     for number, output in enumerate(outputs):
-        key = whole_amax_of(output.operand.spec, fused=output.facts.fused) or number
+        key = whole_amax_of(output.operand.spec, fits_block=output.facts.fits_block) or number
         if key not in amaxes:
             amaxes[key] = _amax_for(source, output, plan)
         output.amax = amaxes[key]
@@ -55,7 +55,7 @@ def _amax_for(source: "Source", output: "Output", plan: QuantizePlan) -> Amax:
         whole = zeros_of_stream(device) if source.amax is None else source.amax
         new = empty((1,), torch.int32, device) if rule.history else None
         return Amax(outer=whole) if rule.has_fitted_outer else Amax(tiles=whole, new=new)
-    if rule.history or not output.facts.fused:
+    if rule.history or not output.facts.fits_block:
         tiles, new = _amax_of_x(source, output, plan, spec.tile, output.scale)
     if rule.has_fitted_outer:
         outer, _ = _amax_of_x(source, output, plan, rule.outer.tile, output.outer)
@@ -76,7 +76,7 @@ def _amax_of_x(
     x, spec, sizes, kind = source.x, output.operand.spec, output.sizes, current_device().kind
     strides = output.operand.stored((x.stride(0), x.stride(1)))
     plan = plan.alone(output.facts)
-    if whole_amax_of(spec, fused=output.facts.fused) is not None:
+    if whole_amax_of(spec, fits_block=output.facts.fits_block) is not None:
         # Order does not matter, so x is read as memory holds it.
         if strides[0] == 1:
             sizes, strides = sizes[::-1], strides[::-1]
@@ -144,7 +144,7 @@ def set_amaxes_of_result(source: "Source", outputs: "Sequence[Output]") -> None:
     passes: dict[int, tuple[torch.Tensor, torch.Tensor | None]] = {}
     for output in outputs:
         rule = output.operand.spec.scale_rule
-        tiles = bool(rule.history) or not output.facts.fused
+        tiles = bool(rule.history) or not output.facts.fits_block
         if not tiles and not rule.has_fitted_outer:
             continue
         if rule.history not in passes:

@@ -321,7 +321,7 @@ class OperandFacts:
     - nearest: the format with a rounding that is not random.
     - saved: None without a saved copy, or if another launch writes it first.
     - tile, outer: extents of a tile and of an outer tile, 0 for the whole dim. part: those of a block's part.
-    - fused: a part is a whole tile, so its amax needs no earlier pass.
+    - fits_block: a part is a whole tile, so its amax needs no earlier pass.
     - in_words: a word has codes of one tile, which are 0 if it is broken.
     - padded: rows of codes end in zeros beyond K.
     """
@@ -337,7 +337,7 @@ class OperandFacts:
     outer_k: int
     part_mn: int
     part_k: int
-    fused: bool
+    fits_block: bool
     in_words: bool
     padded: bool
 
@@ -366,11 +366,11 @@ def operand_facts(
     block: Block,
     kind: DeviceKind,
     *,
-    fused: bool,
+    fits_block: bool,
     with_saved: bool = True,
 ) -> OperandFacts:
     """Facts of an operand [mn, k] in blocks (mn, K) that are large enough for it."""
-    part = whole_part(spec.tile, mn, k) if fused else part_within(spec.tile, *block)
+    part = whole_part(spec.tile, mn, k) if fits_block else part_within(spec.tile, *block)
     assert part is not None, "a block holds a tile only if a tile has a size"
     outer = spec.scale_rule.outer
     around = TENSOR if outer is None else outer.tile
@@ -403,7 +403,7 @@ def operand_facts(
         outer_k=around.k or 0,
         part_mn=part[0],
         part_k=part[1],
-        fused=fused,
+        fits_block=fits_block,
         in_words=is_packed(spec) and not is_repaired,
         padded=k % K_PADDING > 0,
     )

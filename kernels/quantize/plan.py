@@ -4,7 +4,7 @@
     plan_both       two operands of x, from one read
     plan_computed   copies of a result that the launch computes
 
-An operand cuts a block into parts, each in one tile. It is fused if a part is a whole tile: a tile's amax
+An operand cuts a block into parts, each in one tile. It fits a block if a part is a whole tile: a tile's amax
 then needs no earlier pass. A planner takes four steps:
 
     1. the smallest block with whole tiles; with parts of tiles, if that is too large
@@ -140,7 +140,7 @@ class QuantizePlan:
     def reads(self, spec: OperandSpec) -> int:
         """Times that x is read for one operand: twice if a scale needs the amax of more than a block."""
         rule = spec.scale_rule
-        waits = rule.has_fitted_outer or not (self.only.fused or rule.history)
+        waits = rule.has_fitted_outer or not (self.only.fits_block or rule.history)
         return 2 if waits and not self.cooperative else 1
 
     def blocks(self, rows: int, columns: int) -> tuple[int, int]:
@@ -181,8 +181,8 @@ def plan_quantize(
         )
     # 1
     narrowest = 1 if side_by_side else min(_LEAST_PATCH, power_over(mn))
-    for fused, with_saved in ((True, True), (False, True), (True, False), (False, False)):
-        least = _smallest_block(spec, mn, k, fused=fused, with_saved=with_saved)
+    for fits, with_saved in ((True, True), (False, True), (True, False), (False, False)):
+        least = _smallest_block(spec, mn, k, fits_block=fits, with_saved=with_saved)
         if least is not None and max(least[0], narrowest) * least[1] <= MOST_ELEMENTS:
             break
     # 2
@@ -199,12 +199,12 @@ def plan_quantize(
         block_mn //= 2
     # 3
     block, cooperative = (block_mn, block_k), None
-    if mn * k and whole_amax_of(spec, fused=fused) is not None:
+    if mn * k and whole_amax_of(spec, fits_block=fits) is not None:
         cooperative = _cooperative_block(block, (mn, k), least[0], programs)
     if cooperative is not None:
         block, per_thread = cooperative, _PER_THREAD
     # 4
-    facts = operand_facts(spec, mn, k, block, kind, fused=fused, with_saved=with_saved)
+    facts = operand_facts(spec, mn, k, block, kind, fits_block=fits, with_saved=with_saved)
     plan = QuantizePlan(rows=block[0], columns=block[1], warps=_warps(block, per_thread), along=facts)
     plan = replace(plan, sixteens=sixteens, cooperative=cooperative is not None)
     if side_by_side or (spec.rotation is not None and spec.saved_as is not None):
@@ -235,14 +235,14 @@ def plan_both(
     if not all(_takes_few_steps(spec) for spec in (along, down)):
         return None
     # 1
-    for fused in ((True, True), (True, False), (False, True), (False, False)):
-        least = _smallest_of_two(along, down, rows, columns, fused)
+    for fits in ((True, True), (True, False), (False, True), (False, False)):
+        least = _smallest_of_two(along, down, rows, columns, fits)
         if least is not None and prod(least) <= MOST_ELEMENTS and max(least) <= _LONGEST:
             break
     else:
         return None
-    for spec, is_fused in zip((along, down), fused, strict=True):
-        waits = spec.scale_rule.history or not is_fused
+    for spec, fits_block in zip((along, down), fits, strict=True):
+        waits = spec.scale_rule.history or not fits_block
         if waits and WHOLE in (spec.tile.mn, spec.tile.k) and spec.tile.mn != spec.tile.k:
             # Rows and columns would each be read for an amax before.
             return None
@@ -255,7 +255,7 @@ def plan_both(
             block_columns //= 2
     # 3
     block, cooperative = (block_rows, block_columns), None
-    shared = _share_amax(along, down, fused)
+    shared = _share_amax(along, down, fits)
     if shared:
         cooperative = _cooperative_block(block, (padded(rows), columns), least[0], programs)
     block = cooperative or block
@@ -265,8 +265,8 @@ def plan_both(
         rows=block[0],
         columns=block[1],
         warps=warps,
-        along=operand_facts(along, rows, columns, block, kind, fused=fused[0]),
-        down=operand_facts(down, columns, rows, block[::-1], kind, fused=fused[1]),
+        along=operand_facts(along, rows, columns, block, kind, fits_block=fits[0]),
+        down=operand_facts(down, columns, rows, block[::-1], kind, fits_block=fits[1]),
         patch=_patch(block[1], warps, _PATCH // 2),
         shared=shared,
         cooperative=cooperative is not None,
@@ -319,8 +319,8 @@ def plan_computed(
     """
     # 1
     specs = [spec for spec in (along, down) if spec is not None]
-    fused = tuple(spec is not None and spec.tile != TENSOR for spec in (along, down))
-    least = _smallest_of_two(along, down, rows, columns * halves, fused)
+    fits = tuple(spec is not None and spec.tile != TENSOR for spec in (along, down))
+    least = _smallest_of_two(along, down, rows, columns * halves, fits)
     if least is None or not all(map(_is_computed, specs)) or (whole_rows and down is not None):
         return None
     # 2
@@ -349,10 +349,10 @@ def plan_computed(
         rows=block[0],
         columns=block[1],
         warps=warps,
-        along=along and operand_facts(along, rows, width, block, kind, fused=fused[0]),
-        down=down and operand_facts(down, width, rows, turned, kind, fused=fused[1]),
+        along=along and operand_facts(along, rows, width, block, kind, fits_block=fits[0]),
+        down=down and operand_facts(down, width, rows, turned, kind, fits_block=fits[1]),
         patch=0 if down is None else _patch(block[1], warps, _PATCH // 2),
-        shared=down is not None and _share_amax(along, down, fused),
+        shared=down is not None and _share_amax(along, down, fits),
         split=split,
     )
 
@@ -390,30 +390,30 @@ def stores_result(operands: Sequence[Operand | None], plan: QuantizePlan, reads:
     and read. With equal bytes, computing once is faster. A delayed scale waits for no pass over the result.
     """
     rules = [(each.spec.scale_rule, plan.down if each.k_is_rows else plan.along) for each in operands if each]
-    waits = any(rule.has_fitted_outer or not facts.fused for rule, facts in rules)
+    waits = any(rule.has_fitted_outer or not facts.fits_block for rule, facts in rules)
     moves = 1 if None in operands else 2
     return waits and reads >= moves and not any(rule.history for rule, _ in rules)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def whole_amax_of(spec: OperandSpec, *, fused: bool) -> Hashable:
+def whole_amax_of(spec: OperandSpec, *, fits_block: bool) -> Hashable:
     """Key of the whole tensor's amax that a scale needs, equal for operands that need the same.
 
     None for scales that need no amax beforehand, or one of smaller tiles, or of rotated or saved numbers.
     """
     rule = spec.scale_rule
-    tiles, outer = bool(rule.history) or not fused, rule.has_fitted_outer
+    tiles, outer = bool(rule.history) or not fits_block, rule.has_fitted_outer
     own = spec.rotation is None and spec.saved_as is None
     around = TENSOR if rule.outer is None else rule.outer.tile
     smaller = (tiles and spec.tile != TENSOR) or (outer and around != TENSOR)
     return (tiles, rule.history, outer) if own and not smaller and (tiles or outer) else None
 
 
-def _share_amax(along: OperandSpec | None, down: OperandSpec, fused: tuple[bool, ...]) -> bool:
+def _share_amax(along: OperandSpec | None, down: OperandSpec, fits: tuple[bool, ...]) -> bool:
     if along is None:
         return False
-    key = whole_amax_of(along, fused=fused[0])
-    return key is not None and key == whole_amax_of(down, fused=fused[1])
+    key = whole_amax_of(along, fits_block=fits[0])
+    return key is not None and key == whole_amax_of(down, fits_block=fits[1])
 
 
 def _warps(block: Block, per_thread: int, least: int = 4) -> int:
@@ -449,24 +449,24 @@ def _cooperative_block(block: Block, sizes: tuple[int, int], least: int, program
 
 
 def _smallest_of_two(
-    along: OperandSpec | None, down: OperandSpec | None, rows: int, columns: int, fused: tuple[bool, ...]
+    along: OperandSpec | None, down: OperandSpec | None, rows: int, columns: int, fits: tuple[bool, ...]
 ) -> Block | None:
-    """(rows, columns) of the smallest block with saved tiles and, if `fused`, tiles of both operands."""
+    """(rows, columns) of the smallest block with saved tiles and, if `fits`, tiles of both operands."""
     blocks = [(1, 1)]
     if along is not None:
-        blocks.append(_smallest_block(along, rows, columns, fused=fused[0]))
+        blocks.append(_smallest_block(along, rows, columns, fits_block=fits[0]))
     if down is not None:
-        block = _smallest_block(down, columns, rows, fused=fused[1])
+        block = _smallest_block(down, columns, rows, fits_block=fits[1])
         blocks.append(block and block[::-1])
     return None if None in blocks else (max(each[0] for each in blocks), max(each[1] for each in blocks))
 
 
 def _smallest_block(
-    spec: OperandSpec, mn: int, k: int, *, fused: bool, with_saved: bool = True
+    spec: OperandSpec, mn: int, k: int, *, fits_block: bool, with_saved: bool = True
 ) -> Block | None:
-    """(mn, K) of the smallest block of whole tiles, if `fused`, and of a saved copy's, if `with_saved`."""
+    """(mn, K) of the smallest block of whole tiles if `fits_block`, and of a saved copy's if `with_saved`."""
     blocks = [(1, least_k(spec))]
-    if fused:
+    if fits_block:
         blocks.append(whole_part(spec.tile, mn, k))
     if with_saved and spec.saved_as is not None:
         blocks.append(whole_part(spec.saved_as.tile, mn, k) if _is_plain(spec.saved_as) else None)

@@ -236,7 +236,7 @@ def _unfused(
     two = len(operands) == 2 and None not in operands
     adds_amax = two and not source.is_norm and history is None
     adds_amax = adds_amax and all(
-        whole_amax_of(each.spec, fused=each.spec.tile != TENSOR) and not each.spec.scale_rule.history
+        whole_amax_of(each.spec, fits_block=each.spec.tile != TENSOR) and not each.spec.scale_rule.history
         for each in operands
     )
     if source.x.numel():

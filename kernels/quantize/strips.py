@@ -66,7 +66,7 @@ def panel_rows(spec: OperandSpec, mn: int, k: int, device: Device) -> int:
 
 
 def strip_facts(operand: Operand, shape: tuple[int, int]) -> OperandFacts:
-    return operand_facts(operand.spec, *operand.stored(shape), (EDGE, EDGE), DeviceKind.GPU, fused=True)
+    return operand_facts(operand.spec, *operand.stored(shape), (EDGE, EDGE), DeviceKind.GPU, fits_block=True)
 
 
 def lies_in_words(x: "torch.Tensor") -> bool:

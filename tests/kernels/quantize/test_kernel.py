@@ -174,7 +174,7 @@ LARGE = (40_000, 40_000)
 @pytest.mark.parametrize("tile", [(1, 128), (128, 1), (128, 128), (1, 32), (1, 1), (64, 256)], ids=str)
 def test_a_tile_that_fits_a_block_takes_one_pass(tile):
     plan = plan_quantize(replace(LINE_OF_32, tile=TileShape(*tile)), *LARGE)
-    assert plan.only.fused
+    assert plan.only.fits_block
     assert (plan.only.part_mn, plan.only.part_k) == tile
     assert plan.rows % tile[0] == plan.columns % tile[1] == 0
 
@@ -184,7 +184,7 @@ def test_a_tile_that_fits_a_block_takes_one_pass(tile):
 )
 def test_another_tile_takes_two_passes_of_parts_that_divide_it(tile):
     plan = plan_quantize(replace(LINE_OF_32, tile=TileShape(*tile)), *LARGE)
-    assert not plan.only.fused
+    assert not plan.only.fits_block
     parts, blocks = (plan.only.part_mn, plan.only.part_k), plan.block
     for extent, part, block in zip(tile, parts, blocks, strict=True):
         assert block % part == 0
