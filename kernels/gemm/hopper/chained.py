@@ -2,9 +2,9 @@
 
 kernels.gemm.hopper.kernel has the table of roles. Two warpgroups share a block of 128 × 256, 64 rows each:
 fewer bytes for each product than two blocks of 128 × 128. A finished block is rounded to bf16, two numbers in
-a register, and leaves in PARTS parts while the next block is multiplied. Of a D in fp32, registers keep only
-the left half beside the next block's sum: the right half leaves at once, while the loading warp fills the
-ring.
+a register, and leaves in PIECES pieces while the next block is multiplied. Of a D in fp32, registers keep
+only the left half beside the next block's sum: the right half leaves at once, while the loading warp fills
+the ring.
 """
 
 from triton.experimental import gluon
@@ -32,8 +32,8 @@ from kernels.gemm.hopper.ring import (
 )
 
 SLAB = gl.constexpr(sizes.SLAB)
-PARTS = gl.constexpr(sizes.PARTS)
-BUFFERS = gl.constexpr(sizes.PARTS_UNDER_WAY)
+PIECES = gl.constexpr(sizes.PIECES)
+BUFFERS = gl.constexpr(sizes.PIECES_UNDER_WAY)
 
 
 @gluon.jit
@@ -73,43 +73,43 @@ def copied(value, m):
 
 
 @gluon.jit
-def part_of(left, right, PART: gl.constexpr, ring):
-    """[SLAB, columns of a part]: number PART of a block in bf16, or of its left half in fp32."""
+def piece_of(left, right, PIECE: gl.constexpr, ring):
+    """[SLAB, columns of a piece]: number PIECE of a block in bf16, or of its left half in fp32."""
     if ring.OUT_BYTES == 2:
-        in_half = halves(left if PART < PARTS // 2 else right)
-        part = unpacked(in_half[PART % 2])
+        in_half = halves(left if PIECE < PIECES // 2 else right)
+        piece = unpacked(in_half[PIECE % 2])
     else:
-        in_half = halves(halves(left)[PART // (PARTS // 2)])
-        part = in_half[PART % 2]
-    return part
+        in_half = halves(halves(left)[PIECE // (PIECES // 2)])
+        piece = in_half[PIECE % 2]
+    return piece
 
 
 @gluon.jit
-def fetch_part(PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
+def fetch_piece(PIECE: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
     COLUMNS: gl.constexpr = out_desc.block_type.shape[1]
-    staging = ring.out.index(BUFFERS * WG + PART % BUFFERS)
-    fetch(ring, WG, out_desc, staging, row, column + PART * COLUMNS, BUFFERS - 1)
+    staging = ring.out.index(BUFFERS * WG + PIECE % BUFFERS)
+    fetch(ring, WG, out_desc, staging, row, column + PIECE * COLUMNS, BUFFERS - 1)
 
 
 @gluon.jit
-def send(part, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
+def send(piece, PIECE: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
     COLUMNS: gl.constexpr = out_desc.block_type.shape[1]
-    staging = ring.out.index(BUFFERS * WG + PART % BUFFERS)
-    # PART % 2 is the phase of `fetched`: it flips with every part, and a block has an even number of parts.
-    store(part, ring, WG, PART % 2, out_desc, staging, row, column + PART * COLUMNS, BUFFERS - 1)
+    staging = ring.out.index(BUFFERS * WG + PIECE % BUFFERS)
+    # PIECE % 2 is the phase of `fetched`: it flips with every piece, and a block has an even number of them.
+    store(piece, ring, WG, PIECE % 2, out_desc, staging, row, column + PIECE * COLUMNS, BUFFERS - 1)
 
 
 @gluon.jit
-def send_and_fetch(left, right, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
-    send(part_of(left, right, PART, ring), PART, ring, WG, out_desc, row, column)
-    if PART + 1 < PARTS:
-        fetch_part(PART + 1, ring, WG, out_desc, row, column)
+def send_and_fetch(left, right, PIECE: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
+    send(piece_of(left, right, PIECE, ring), PIECE, ring, WG, out_desc, row, column)
+    if PIECE + 1 < PIECES:
+        fetch_piece(PIECE + 1, ring, WG, out_desc, row, column)
 
 
 @gluon.jit
 def multiply(acc, keep, ring, WG: gl.constexpr, stage):
     """Queue one step along K of this warpgroup's rows. The products join the sum if `keep`, else begin it."""
-    # TMA stores at most 128 bytes of a row side by side, so a slab is one piece of memory, MN-major or not.
+    # TMA stores at most 128 bytes of a row side by side, so a slab is contiguous, MN-major or not.
     SHAPE: gl.constexpr = [ring.BLOCK_K, SLAB] if ring.A_MN_MAJOR else [SLAB, ring.BLOCK_K]
     slabs = reinterpret(ring.a, ring.a.dtype, [ring.STAGES * CONSUMERS] + SHAPE, ring.a.layout)
     a = slabs.index(stage * CONSUMERS + WG)
@@ -125,9 +125,9 @@ def multiply(acc, keep, ring, WG: gl.constexpr, stage):
 def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
     """A multiplying warpgroup, with half of a block's rows.
 
-    While a block is multiplied, the block before leaves: a part behind each of the first PARTS wgmma. For the
-    first block, the "block before" lies below D, where TMA writes nothing. In fp32 the parts of the right
-    half have numbers PARTS to 2 · PARTS - 1, and leave first.
+    While a block is multiplied, the block before leaves: a piece behind each of the first PIECES wgmma. For
+    the first block, the "block before" lies below D, where TMA writes nothing. In fp32 the pieces of the
+    right half have numbers PIECES to 2 · PIECES - 1, and leave first.
     """
     m, n, k = mnk
     a_scale_ptr, b_scale_ptr = scale_ptrs
@@ -155,30 +155,30 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
     column_before = 0
     row, column = start_of(gl.program_id(0), m, n, ring)
     next_row, next_column = row, column
-    fetch_part(0, ring, WG, out_desc, row_before, column_before)
+    fetch_piece(0, ring, WG, out_desc, row_before, column_before)
     for block in range(gl.program_id(0), count_blocks(m, n, ring), gl.num_programs(0)):
-        for step in range(min(steps, PARTS)):
+        for step in range(min(steps, PIECES)):
             mbarrier.wait(ring.full.index(stage), phase)
             acc = multiply(acc, step > 0, ring, WG, stage)
-            for part in gl.static_range(PARTS):
-                if step == part:
-                    send_and_fetch(left, right, part, ring, WG, out_desc, row_before, column_before)
-                    if part == 0:  # some integer divisions, hidden behind a wgmma
+            for piece in gl.static_range(PIECES):
+                if step == piece:
+                    send_and_fetch(left, right, piece, ring, WG, out_desc, row_before, column_before)
+                    if piece == 0:  # some integer divisions, hidden behind a wgmma
                         next_row, next_column = start_of(block + gl.num_programs(0), m, n, ring)
             # One wgmma goes on running; the one before it is done, and with it the stage before.
             acc = warpgroup_mma_wait(1, deps=[acc])
             mbarrier.arrive(ring.empty.index(previous(stage, ring)), count=1, pred=step > 0)
             stage, phase = advance(stage, phase, ring)
         # Steps without a store have a loop of their own: it is short, so instructions arrive in time.
-        for _ in range(PARTS, steps):
+        for _ in range(PIECES, steps):
             mbarrier.wait(ring.full.index(stage), phase)
             acc = multiply(acc, True, ring, WG, stage)
             acc = warpgroup_mma_wait(1, deps=[acc])
             release(ring, previous(stage, ring))
             stage, phase = advance(stage, phase, ring)
-        for part in gl.static_range(1, PARTS):
-            if steps <= part:  # K has fewer steps than D has parts: the rest leaves now
-                send_and_fetch(left, right, part, ring, WG, out_desc, row_before, column_before)
+        for piece in gl.static_range(1, PIECES):
+            if steps <= piece:  # K has fewer steps than D has pieces: the rest leaves now
+                send_and_fetch(left, right, piece, ring, WG, out_desc, row_before, column_before)
         row_before, column_before = row + WG * SLAB, column
         row, column = next_row, next_column
         if ring.AT_END:
@@ -189,7 +189,7 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
             if ring.B_SCALES != 0:
                 b_left = gl.expand_dims(column_scales.index(0).load(COLUMN_OF_HALF), 0)  # [1, BLOCK_N / 2]
         if ring.OUT_BYTES == 4:
-            fetch_part(PARTS, ring, WG, out_desc, row_before, column_before)
+            fetch_piece(PIECES, ring, WG, out_desc, row_before, column_before)
         acc = warpgroup_mma_wait(0, deps=[acc])
         release(ring, previous(stage, ring))
         first, second = halves(acc)  # [SLAB, BLOCK_N / 2]
@@ -203,12 +203,12 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
             left, right = packed(first), packed(second)
         else:
             left = copied(first, m)
-            for part in gl.static_range(PARTS):
-                now = part_of(second, second, part, ring)  # in fp32 it reads its first argument alone
-                send(now, PARTS + part, ring, WG, out_desc, row_before, column_before)
-                if part + 1 < PARTS:
-                    fetch_part(PARTS + part + 1, ring, WG, out_desc, row_before, column_before)
-        fetch_part(0, ring, WG, out_desc, row_before, column_before)
-    for part in gl.static_range(PARTS):
-        send_and_fetch(left, right, part, ring, WG, out_desc, row_before, column_before)
+            for piece in gl.static_range(PIECES):
+                now = piece_of(second, second, piece, ring)  # in fp32 it reads its first argument alone
+                send(now, PIECES + piece, ring, WG, out_desc, row_before, column_before)
+                if piece + 1 < PIECES:
+                    fetch_piece(PIECES + piece + 1, ring, WG, out_desc, row_before, column_before)
+        fetch_piece(0, ring, WG, out_desc, row_before, column_before)
+    for piece in gl.static_range(PIECES):
+        send_and_fetch(left, right, piece, ring, WG, out_desc, row_before, column_before)
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

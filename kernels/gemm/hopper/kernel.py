@@ -8,7 +8,7 @@ fills stage after stage by TMA; the warpgroups multiply a full stage and hand it
 | `produce`, 1 warp | loads A, B and scales by TMA | `empty`, `scales_empty` | `full`, once a step |
 | `consume`, 2 warpgroups of 4 warps | multiplies, adds, stores D | `full` | `empty`, each once a step |
 | | | | `scales_empty`, each once a block |
-| | loads the old D, if D is added into | `fetched` | `fetched`, once a part of D |
+| | loads the old D, if D is added into | `fetched` | `fetched`, once a piece of D |
 
 | barrier | there are | one use takes | then |
 |---|---|---|---|
@@ -105,7 +105,7 @@ def specialized_gemm_kernel(
 
     a_mn_tiles, b_mn_tiles: numbers from one row of scales to the next. group: see items.start_of.
     Constants: see Ring. Split-K: sums pass through parts float32[SPLITS, blocks, BLOCK_M, BLOCK_N], and
-    arrivals int32[blocks, CONSUMERS] counts them. BUFFERS: parts of D that a warpgroup has memory for; 0
+    arrivals int32[blocks, CONSUMERS] counts them. BUFFERS: pieces of D that a warpgroup has memory for; 0
     where A lends it.
     """
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()

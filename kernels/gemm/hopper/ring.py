@@ -23,7 +23,7 @@ class Ring:
     """Shared memory, its barriers, and the constants of the kernel.
 
     - a, b: STAGES blocks of each operand. a_scale, b_scale: STAGES sets of scales, or one, used once a block.
-      out: parts of D on their way out, in memory of their own, or lent by `a`.
+      out: pieces of D on their way out, in memory of their own, or lent by `a`.
     - CHAINS: the tensor core keeps the sum. IN_LOOP, AT_END: scales multiply the sum of each step, or the
       finished sum. ACCUMULATE: D is added into. SPLITS: programs that share a block.
     - A_SCALES, B_SCALES: scales of one load, 0 for an operand with one in all. A_ROWS: rows of A in one load.
@@ -218,9 +218,9 @@ def fetch(ring, WG: gl.constexpr, out_desc, staging, row, column, PENDING: gl.co
 
 @gluon.jit
 def store(value, ring, WG: gl.constexpr, phase, out_desc, staging, row, column, PENDING: gl.constexpr):
-    """Send a part of D through shared memory; give the phase of this warpgroup's next fetch.
+    """Send a piece of D through shared memory; give the phase of this warpgroup's next fetch.
 
-    PENDING earlier parts may still be on their way: they leave through other memory than `staging`.
+    PENDING earlier pieces may still be on their way: they leave through other memory than `staging`.
     """
     if ring.ACCUMULATE:
         mbarrier.wait(ring.fetched.index(WG), phase)

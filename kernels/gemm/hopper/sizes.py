@@ -6,8 +6,8 @@ WARPGROUP_WARPS = 4
 CONSUMERS = 2
 CHAINED = (128, 256)
 """BLOCK_M × BLOCK_N of a sum that stays in the tensor core: one chain over all of K."""
-PARTS, PARTS_UNDER_WAY = 4, 2
-"""A warpgroup's half of a chained block leaves in 4 parts; it has memory for 2 of them."""
+PIECES, PIECES_UNDER_WAY = 4, 2
+"""A warpgroup's half of a chained block leaves in 4 pieces; it has memory for 2 of them."""
 PROMOTED = (256, 128)
 """BLOCK_M × BLOCK_N of a sum that is promoted to fp32 registers."""
 LOW = ((64, 64), (64, 128), (128, 64), (128, 128))
@@ -25,7 +25,7 @@ CODES = CONSUMERS * SLAB
 """Rows of the decoded operand in a block: a warpgroup multiplies a slab of them."""
 DECODED_K = 64
 """The least BLOCK_K of the decoding variant."""
-DECODED_PART_BYTES = 128
+DECODED_PIECE_BYTES = 128
 """The most of each of its 64 rows or columns of D that a warpgroup of the decoding variant stores at once."""
 MOST_ROWS = 256
 """Rows of a block of values, at most, in the decoding variant."""

@@ -19,8 +19,8 @@ Box = tuple[int, int]
 _BARRIER_BYTES = 512
 _LEAST_ROWS = 16
 """Rows of a small M's A, at least, in one load."""
-_DECODED_PARTS_UNDER_WAY = 4
-"""The most parts of D that it has memory for; more would cost a stage."""
+_DECODED_PIECES_UNDER_WAY = 4
+"""The most pieces of D that it has memory for; more would cost a stage."""
 _DECODING_BARRIER_BYTES = 1024
 _MOST_STEP = 8192
 """Rows of values times BLOCK_K, at most, for which four warpgroups can hold sums beside decoded codes."""
@@ -35,10 +35,10 @@ _MOST_WIDENED_STEPS, _WIDENED_SCALES = 8, 2048
 class Storage:
     """Shared memory of one program: a ring of stages, fixed parts, and the boxes that TMA moves.
 
-    - fixed_bytes: all that is there once. spare_bytes: a second part of D, if the stages leave room.
+    - fixed_bytes: all that is there once. spare_bytes: a second piece of D, if the stages leave room.
     - a_box, b_box, out_box: rows and columns of A, B and D in one load or store. least_rows: fewest rows of
       A.
-    - buffers: parts of D for which a warpgroup has memory of its own.
+    - buffers: pieces of D for which a warpgroup has memory of its own.
     - a_scales, b_scales: scales that come at a time. a_scale_box, b_scale_box: boxes of their descriptors,
       also if no scales come.
     - scale_tiles: tiles along K of the codes that a step decodes. widened_steps: steps whose scales of the
@@ -77,9 +77,9 @@ def writes_bf16(numerics: Numerics) -> bool:
 
 @lru_cache(maxsize=4096)
 def ring(numerics: Numerics, blocks: Blocks) -> Storage:
-    """Storage of the chained and the promoted variants: a ring, scales, and parts of D on their way out.
+    """Storage of the chained and the promoted variants: a ring, scales, and pieces of D on their way out.
 
-    Two slabs of the promoted variant have a part each if both fit. Raises ValueError for blocks that would
+    Two slabs of the promoted variant have a piece each if both fit. Raises ValueError for blocks that would
     wait for memory for ever, and for split-K without a kernel.
     """
     if blocks.variant is Variant.PROMOTED_LENT and blocks.stages < sizes.LENT_STAGES:
@@ -94,18 +94,18 @@ def ring(numerics: Numerics, blocks: Blocks) -> Storage:
     a_scale_box, b_scale_box = blocks.block_m, blocks.block_n if b_lines else sizes.FEW_SCALES
     in_loop, at_end = numerics.scale_at is ScaleAt.K_LOOP, numerics.scales_at_end
     out_box = _out_box(blocks, spec.out.bytes)
-    part_bytes = blocks.warps // sizes.WARPGROUP_WARPS * out_box[0] * out_box[1] * spec.out.bytes
-    buffers = {Variant.PROMOTED_LENT: 0, Variant.CHAINED: sizes.PARTS_UNDER_WAY}.get(blocks.variant, 1)
+    piece_bytes = blocks.warps // sizes.WARPGROUP_WARPS * out_box[0] * out_box[1] * spec.out.bytes
+    buffers = {Variant.PROMOTED_LENT: 0, Variant.CHAINED: sizes.PIECES_UNDER_WAY}.get(blocks.variant, 1)
     stage_bytes = sides * sizes.BLOCK_K_BYTES + in_loop * (a_scale_box + b_scale_box) * sizes.SCALE_BYTES
     scale_bytes = at_end * (a_scale_box + blocks.block_n) * sizes.SCALE_BYTES
-    fixed_bytes = buffers * part_bytes + scale_bytes + _BARRIER_BYTES
+    fixed_bytes = buffers * piece_bytes + scale_bytes + _BARRIER_BYTES
     left = HOPPER.shared_memory_bytes - blocks.stages * stage_bytes - fixed_bytes
-    two = blocks.variant is Variant.PROMOTED and part_bytes <= left
+    two = blocks.variant is Variant.PROMOTED and piece_bytes <= left
     return Storage(
         stages=blocks.stages,
         stage_bytes=stage_bytes,
         fixed_bytes=fixed_bytes,
-        spare_bytes=two * part_bytes,
+        spare_bytes=two * piece_bytes,
         a_box=(blocks.block_m, blocks.block_k),
         b_box=(blocks.block_n, blocks.block_k),
         least_rows=_LEAST_ROWS if blocks.variant is Variant.SMALL_M else blocks.block_m,
@@ -125,7 +125,7 @@ def _has_lines(tile: TileShape | None) -> bool:
 def _out_box(blocks: Blocks, out_bytes: int) -> Box:
     rows, columns = blocks.block_m, blocks.block_n
     if blocks.variant is Variant.CHAINED:
-        return sizes.SLAB, 2 * columns // (sizes.PARTS * out_bytes)
+        return sizes.SLAB, 2 * columns // (sizes.PIECES * out_bytes)
     return sizes.SLAB, columns // 2 if rows == sizes.SLAB else columns
 
 
@@ -165,7 +165,7 @@ def own_splits(blocks: Blocks, k: int) -> int:
 
 @lru_cache(maxsize=4096)
 def decoding(numerics: Numerics, blocks: Blocks) -> Storage:
-    """Storage of the decoding variant: values in bf16, codes with a byte for each scale, and parts of D; for
+    """Storage of the decoding variant: values in bf16, codes with a byte for each scale, and pieces of D; for
     two splits of K also the sums of the second.
 
     Raises ValueError for an odd ring of two splits of K. Each pair of warpgroups uses every second step: on
@@ -179,8 +179,8 @@ def decoding(numerics: Numerics, blocks: Blocks) -> Storage:
     of_a, out = blocks.decoded == "a", numerics.spec.out
     decoded = read_as(numerics.spec.a if of_a else numerics.spec.b)
     rows, coded = (blocks.block_n, blocks.block_m) if of_a else (blocks.block_m, blocks.block_n)
-    part = min(rows, sizes.DECODED_PART_BYTES // out.bytes)
-    buffers = min(_DECODED_PARTS_UNDER_WAY, rows // part)
+    piece = min(rows, sizes.DECODED_PIECE_BYTES // out.bytes)
+    buffers = min(_DECODED_PIECES_UNDER_WAY, rows // piece)
     tiles = blocks.block_k // (decoded.tile.k or blocks.block_k)
     values, codes = (rows, blocks.block_k), (coded, packed_bytes(blocks.block_k, decoded.format.packed_bits))
     widened = blocks.decoded == "ab"
@@ -189,14 +189,14 @@ def decoding(numerics: Numerics, blocks: Blocks) -> Storage:
     return Storage(
         stages=blocks.stages,
         stage_bytes=(2 + widened) * prod(values) + prod(codes) + coded * tiles,
-        fixed_bytes=sizes.CONSUMERS * buffers * part * sizes.SLAB * out.bytes
+        fixed_bytes=sizes.CONSUMERS * buffers * piece * sizes.SLAB * out.bytes
         + _DECODING_BARRIER_BYTES
         + steps * tiles * rows * sizes.SCALE_BYTES
         + sums * coded * rows * _SUM_BYTES,
         a_box=codes if of_a else values,
         b_box=values if of_a else codes,
         least_rows=blocks.block_m,
-        out_box=(sizes.SLAB, part) if of_a else (part, sizes.SLAB),
+        out_box=(sizes.SLAB, piece) if of_a else (piece, sizes.SLAB),
         buffers=buffers,
         scale_tiles=tiles,
         widened_steps=steps,

@@ -71,7 +71,7 @@ def all_numerics(device) -> list[Numerics]:
 
 
 def held_bytes(plan: GemmPlan) -> int:
-    """Bytes of the boxes that a plan's storage keeps: stages of A, B and scales along K, and parts of D."""
+    """Bytes of the boxes that a plan's storage keeps: stages of A, B and scales along K, and pieces of D."""
     storage, spec = plan.storage, plan.numerics.spec
     codes = [plan.variant is Variant.DECODING and side in plan.blocks.decoded for side in "ab"]
     sizes = [
@@ -81,8 +81,8 @@ def held_bytes(plan: GemmPlan) -> int:
     if plan.numerics.scale_at is ScaleAt.K_LOOP:
         stage += 4 * (storage.a_scales + storage.b_scales)
     warpgroups = plan.blocks.warps // WARPGROUP_WARPS
-    parts = warpgroups * storage.buffers * prod(storage.out_box or (0,)) * spec.out.bytes
-    return storage.stages * stage + parts
+    pieces = warpgroups * storage.buffers * prod(storage.out_box or (0,)) * spec.out.bytes
+    return storage.stages * stage + pieces
 
 
 @BY_VARIANT

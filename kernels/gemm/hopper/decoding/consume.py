@@ -79,12 +79,12 @@ def sum_in_turns(acc, mine, at, WG: gl.constexpr, ring):
 
 @gluon.jit
 def store(value, ring, WG: gl.constexpr, stored, out_desc, scales, of_codes, of_values):
-    """Send a warpgroup's numbers through shared memory to D, part by part: while one leaves, the next is
-    written. Returns the number of parts stored so far.
+    """Send a warpgroup's numbers through shared memory to D, piece by piece: while one leaves, the next is
+    written. Returns the number of pieces stored so far.
     """
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
-    PART: gl.constexpr = out_desc.block_type.shape[1 if ring.OF_A else 0]
-    if value.shape[1] > PART:
+    PIECE: gl.constexpr = out_desc.block_type.shape[1 if ring.OF_A else 0]
+    if value.shape[1] > PIECE:
         first, second = halves(value)
         stored = store(first, ring, WG, stored, out_desc, scales, of_codes, of_values)
         of_values += first.shape[1]
@@ -100,11 +100,11 @@ def store(value, ring, WG: gl.constexpr, stored, out_desc, scales, of_codes, of_
             value = value * (1 << ring.ON_SUMS)
         if ring.AT_END:
             value = value * scales[0] * scales[1]
-        tma.store_wait(BUFFERS - 1)  # of BUFFERS parts the oldest has left this memory
+        tma.store_wait(BUFFERS - 1)  # of BUFFERS pieces the oldest has left this memory
         if ring.ACCUMULATE:
             mbarrier.expect(ring.fetched.index(WG), out_desc.block_type.nbytes)
             async_load(out_desc, [row, column], ring.fetched.index(WG), staging)
-            mbarrier.wait(ring.fetched.index(WG), stored & 1)  # the phase flips with every part
+            mbarrier.wait(ring.fetched.index(WG), stored & 1)  # the phase flips with every piece
             value = value + turned.load(value.type.layout)
         turned.store(value.to(out_desc.dtype))
         fence_async_shared()  # TMA reads by another path: it must see the threads' writes
@@ -126,7 +126,7 @@ def pass_on_parts(PART: gl.constexpr, value, ring, parts_ptr, split, within):
 
 @gluon.jit
 def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_desc, ends, position, within):
-    """Add all splits' sums of those parts, send them to D. Returns the number of parts stored so far."""
+    """Add all splits' sums of those parts, send them to D. Returns the number of pieces stored so far."""
     of_codes, of_values = position
     if own.shape[1] > ring.AT_ONCE:
         first, second = halves(own)
@@ -142,7 +142,7 @@ def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_des
 
 @gluon.jit
 def add_up(WG: gl.constexpr, acc, ring, stored, out_desc, scales, split_ptrs, position, within):
-    """Pass a split's sum on; the last program sends the block's sum to D. Returns the number of parts stored
+    """Pass a split's sum on; the last program sends the block's sum to D. Returns the number of pieces stored
     so far.
     """
     block, split, m, n = within

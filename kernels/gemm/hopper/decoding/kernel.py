@@ -98,7 +98,7 @@ def decoding_gemm_kernel(
 
     Constants: see DecodingRing. Shared sums pass through parts float32[SPLITS, blocks, BLOCK_M, BLOCK_N];
     arrivals[blocks, CONSUMERS] counts them. SCALE_STEPS: steps whose scales `widen` fetches at a time.
-    BUFFERS: parts of D that a warpgroup may have under way.
+    BUFFERS: pieces of D that a warpgroup may have under way.
     """
     VALUES: gl.constexpr = values_desc.block_type.shape[0]
     BLOCK_K: gl.constexpr = values_desc.block_type.shape[1]

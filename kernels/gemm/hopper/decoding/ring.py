@@ -15,7 +15,7 @@ class DecodingRing:
 
     - values: STAGES blocks of the operand that is multiplied as bf16, VALUES rows each. codes, scales: those
       of the other one, and of its scales, TILES along K. raw, raw_scales: values that come as codes, and
-      pairs of their scales, of a few steps. out: parts of D on their way out. parts: sums of a second split
+      pairs of their scales, of a few steps. out: pieces of D on their way out. parts: sums of a second split
       of K.
     - BITS, DECODE, SCALE: a code's size, the PTX that decodes codes, the format of their scales. WIDEN: PTX
       for the other operand's codes, or empty. TILE_K: numbers along K that share a scale. ON_SCALES, ON_SUMS:
