@@ -65,7 +65,7 @@ class Rates:
       latency_ns: a stage's load. pass_us, pass_4_gb_s … pass_16_gb_s: a pass, and its bandwidth by the bits
       of its input. sharpness: how little the shorter of two overlapping times counts. heat: slowdown with all
       tensor cores busy.
-    - variants: launch_us. alone: a step's time for a program with an SM to itself. split_us, run_us,
+    - variants: launch_us. alone: a step's time for a program with an SM to itself. split_us, program_us,
       split_gb_s: split-K once, for each program, and the bandwidth of adding parts. again_us: one more wave
       of such programs.
     - classes: of blocks that multiply alike (class_of). product_ns for 2**20 products, load_ns for 1024
@@ -289,7 +289,7 @@ def predict_us(
     multiplying_ns = multiplying_ns * (1 + of.heat * duty)  # the card lowers its clock
     total_us = of.launch_us + _longer(multiplying_ns, beside_ns, of.sharpness) / 1e3
     part_us = part_bytes / of.split_gb_s / 1e3
-    once_us = of.split_us + sharing * (of.run_us + part_us)
+    once_us = of.split_us + sharing * (of.program_us + part_us)
     # A wave begins anew; a persistent program writes, counts and reads a part while nothing is multiplied.
     again_us = waves * np.where(programs < items, _PARTS * part_us, of.again_us + part_us)
     return total_us + np.where(sharing > 1, once_us + again_us, 0.0) + _passes_us(of, mnk)

@@ -50,7 +50,7 @@ The first takes all registers: others are as fast for D in bf16.
 _STAGES, _FEW_STAGES = 6, 3
 _MAX_STAGES = 8
 _WAVES = 4
-_RUNS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+_SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Each is compiled by itself, so there are not more of them."""
 
 
@@ -77,7 +77,7 @@ def offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
         above = max(least, _LOW * (block_m > _LOW), FEW * (block_n not in _NARROW_SIDES_N))
         most = _WAVES if block_n < 128 else inf
         spills = sums == _ACCUMULATORS  # all but the first
-        splits = (1,) if spills else _RUNS
+        splits = (1,) if spills else _SPLITS
         yield from _offer(numerics, blocks, device, rows=(above, inf), waves=(0, most), splits=splits)
         # More blocks than SMs: an SM may hold several programs, if none takes all of its memory.
         fewer = replace(blocks, stages=_FEW_STAGES)
@@ -138,7 +138,7 @@ def _few_tokens(numerics: Numerics, device: Device) -> Iterator[Offer]:
         rows = (least, min(FEW, block_m * (1 + (block_m >= _LOW))))
         tries = [replace(blocks, stages=_FEW_STAGES)] if block_m >= _LOW or decoded else []
         for each in (blocks, *tries):
-            yield from _offer(numerics, each, device, rows=rows, splits=_RUNS)
+            yield from _offer(numerics, each, device, rows=rows, splits=_SPLITS)
         if not decoded and numerics.promotion is WHOLE:
             longer = replace(blocks, block_k=2 * step_k(numerics), stages=_FEW_STAGES)
             yield from _offer(numerics, longer, device, rows=rows)
@@ -158,7 +158,7 @@ def _without_passes(numerics: Numerics, device: Device, least: int) -> Iterator[
         if block_n == _LOW and warps > 4:
             tries.append(replace(blocks, block_k=2 * blocks.block_k, stages=_FEW_STAGES))
         for each in tries:
-            yield from _offer(numerics, each, device, rows=(least, inf), waves=(0, _WAVES), splits=_RUNS)
+            yield from _offer(numerics, each, device, rows=(least, inf), waves=(0, _WAVES), splits=_SPLITS)
 
 
 def _blocks(device: Device, block_m: int, block_n: int, block_k: int, **rest: Any) -> Blocks:
