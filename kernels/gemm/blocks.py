@@ -28,7 +28,7 @@ class Variant(Enum):
     NATIVE_MX = "native_mx"
     CHAINED = "chained"
     PROMOTED = "promoted"
-    PROMOTED_LENT = "promoted_lent"
+    PROMOTED_REUSE = "promoted_reuse"
     SMALL_M = "small_m"
     DECODING = "decoding"
 

@@ -98,12 +98,12 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
         offers=hopper.promoted,
         **_HOPPER,
     ),
-    Variant.PROMOTED_LENT: KernelVariant(
+    Variant.PROMOTED_REUSE: KernelVariant(
         title=f"{_PROMOTED_TITLE}, D through memory of A",
-        sources=(("gemm/hopper/promoted_lent.py", WHOLE_FILE), _PROMOTE, _LOADING),
-        refusal=hopper.lent_refusal,
-        offers=hopper.promoted_lent,
-        **_HOPPER | {"lacking": hopper.lacking_to_lend},
+        sources=(("gemm/hopper/promoted_reuse.py", WHOLE_FILE), _PROMOTE, _LOADING),
+        refusal=hopper.reuse_refusal,
+        offers=hopper.promoted_reuse,
+        **_HOPPER | {"lacking": hopper.lacking_to_reuse},
     ),
     Variant.SMALL_M: KernelVariant(
         title="The warp-specialized kernel for few tokens",

@@ -32,7 +32,7 @@ _MOST_WAVES = 6
 """The most blocks for each SM with which low ones are offered for a large M. With more, a last wave that does
 not fill all SMs costs little.
 """
-RING_VARIANTS = (Variant.CHAINED, Variant.PROMOTED, Variant.PROMOTED_LENT, Variant.SMALL_M)
+RING_VARIANTS = (Variant.CHAINED, Variant.PROMOTED, Variant.PROMOTED_REUSE, Variant.SMALL_M)
 
 
 def lacking(numerics: Numerics, mnk: Mnk, device: Device) -> str:
@@ -42,7 +42,7 @@ def lacking(numerics: Numerics, mnk: Mnk, device: Device) -> str:
         return reason
     if n * numerics.out_bytes % TMA_BYTES:
         return f"rows of {n} numbers of D do not start at multiples of {TMA_BYTES} bytes, as TMA needs"
-    if m > sizes.LOW[-1][0] and lends(numerics) and (one_step := _one_step(k)):
+    if m > sizes.LOW[-1][0] and reuses_stages(numerics) and (one_step := _one_step(k)):
         return one_step
     return _unscaled(numerics)
 
@@ -79,7 +79,7 @@ def _unscaled(numerics: Numerics) -> str:
 
 
 @lru_cache(maxsize=1024)
-def lends(numerics: Numerics) -> bool:
+def reuses_stages(numerics: Numerics) -> bool:
     """True if D of a high promoted block leaves through memory of A, in the block's last two stages.
 
     D must be bf16. Scales of columns in the K loop rule this out: they take the registers.
@@ -89,7 +89,7 @@ def lends(numerics: Numerics) -> bool:
     return numerics.promotion is not WHOLE and writes_bf16(numerics) and not column_scales
 
 
-def lacking_to_lend(numerics: Numerics, mnk: Mnk, device: Device) -> str:
+def lacking_to_reuse(numerics: Numerics, mnk: Mnk, device: Device) -> str:
     """Reason why no high block's D leaves through memory of A. One step along K has too little of it."""
     return lacking(numerics, mnk, device) or _one_step(mnk[2])
 
@@ -114,11 +114,11 @@ def promoted_refusal(numerics: Numerics) -> str:
     return "" if promoted else "the promoted variants do not leave all of a sum to the tensor core"
 
 
-def lent_refusal(numerics: Numerics) -> str:
+def reuse_refusal(numerics: Numerics) -> str:
     if reason := promoted_refusal(numerics):
         return reason
     text = "D leaves through memory of A in bf16, without scales of columns in the K loop"
-    return "" if lends(numerics) else text
+    return "" if reuses_stages(numerics) else text
 
 
 def small_m_refusal(numerics: Numerics) -> str:
@@ -177,11 +177,11 @@ def chained(numerics: Numerics, device: Device) -> Iterator[Offer]:
 
 
 def promoted(numerics: Numerics, device: Device) -> Iterator[Offer]:
-    return iter(()) if lends(numerics) else _high(Variant.PROMOTED, numerics, device)
+    return iter(()) if reuses_stages(numerics) else _high(Variant.PROMOTED, numerics, device)
 
 
-def promoted_lent(numerics: Numerics, device: Device) -> Iterator[Offer]:
-    return _high(Variant.PROMOTED_LENT, numerics, device)
+def promoted_reuse(numerics: Numerics, device: Device) -> Iterator[Offer]:
+    return _high(Variant.PROMOTED_REUSE, numerics, device)
 
 
 def small_m(numerics: Numerics, device: Device) -> Iterator[Offer]:
@@ -209,7 +209,7 @@ def _blocks(variant: Variant, sides: tuple[int, int], numerics: Numerics, device
         block_n=sides[1],
         block_k=sizes.BLOCK_K_BYTES // numerics.multiplied[0].bytes,
         warps=sizes.WARPGROUP_WARPS * sizes.CONSUMERS,
-        stages=sizes.LENT_STAGES,
+        stages=sizes.REUSE_STAGES,
         persistent=True,
     )
     return filled(blocks, ring(numerics, blocks), device.shared_memory_bytes)

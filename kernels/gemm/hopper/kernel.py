@@ -29,7 +29,7 @@ variants differ in how products are added up:
   one. Each warpgroup has 64 rows of a block of 128 × 256.
 - `promoted` (promoted.py): each wgmma's partial sum is added to a sum in fp32 registers, while the other
   warpgroup multiplies. A warpgroup has two slabs of 64 rows of a block of 256 × 128.
-- `promoted_lent` (promoted_lent.py): the same for D in bf16, which leaves through memory of A.
+- `promoted_reuse` (promoted_reuse.py): the same for D in bf16, which leaves through memory of A.
 - `small_m` (small_m.py): chained or promoted, for small M. A block has 128 or 64 rows, and programs may split
   K (shared_sums.py).
 
@@ -44,7 +44,7 @@ from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.chained import consume_chained
 from kernels.gemm.hopper.gluon_api import reinterpret, wait_for_kernels_before
 from kernels.gemm.hopper.promoted import consume_slabs
-from kernels.gemm.hopper.promoted_lent import consume_lent
+from kernels.gemm.hopper.promoted_reuse import consume_reuse
 from kernels.gemm.hopper.ring import CONSUMERS, Ring, produce
 from kernels.gemm.hopper.small_m import consume_small_m
 
@@ -62,8 +62,8 @@ def consume(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_
         consume_chained(WG, ring, out_desc, scale_ptrs, mnk)
     elif ring.VARIANT == "promoted":
         consume_slabs(WG, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
-    elif ring.VARIANT == "promoted_lent":
-        consume_lent(WG, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
+    elif ring.VARIANT == "promoted_reuse":
+        consume_reuse(WG, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
     else:
         consume_small_m(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
 
@@ -106,21 +106,21 @@ def specialized_gemm_kernel(
     a_mn_tiles, b_mn_tiles: numbers from one row of scales to the next. group: see items.start_of.
     Constants: see Ring. Split-K: sums pass through parts float32[SPLITS, blocks, BLOCK_M, BLOCK_N], and
     arrivals int32[blocks, CONSUMERS] counts them. BUFFERS: pieces of D that a warpgroup has memory for; 0
-    where A lends it.
+    where D reuses A's.
     """
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SETS: gl.constexpr = STAGES if IN_LOOP else 1
     # A warpgroup of a 64-row block has half of its columns, else some rows of all columns.
     COLUMNS: gl.constexpr = BLOCK_N // 2 if BLOCK_M == SLAB else BLOCK_N
-    LENT: gl.constexpr = VARIANT == "promoted_lent"
-    OUT_SHAPE: gl.constexpr = [CONSUMERS * (STAGES if LENT else BUFFERS)] + out_desc.block_type.shape
+    REUSE: gl.constexpr = VARIANT == "promoted_reuse"
+    OUT_SHAPE: gl.constexpr = [CONSUMERS * (STAGES if REUSE else BUFFERS)] + out_desc.block_type.shape
     # A block that begins earlier (start_of) writes some numbers twice: not where D is added into. Nor along
     # N where one scale serves the whole block: the block would lie in two tiles of B.
     SQUARES: gl.constexpr = IN_LOOP and B_SCALES != BLOCK_N
     A_SHAPE: gl.constexpr = [BLOCK_K, BLOCK_M] if A_MN_MAJOR else [BLOCK_M, BLOCK_K]
     B_SHAPE: gl.constexpr = [BLOCK_K, BLOCK_N] if B_MN_MAJOR else [BLOCK_N, BLOCK_K]
     a = gl.allocate_shared_memory(a_desc.dtype, [STAGES] + A_SHAPE, a_desc.layout)
-    if LENT:
+    if REUSE:
         out = reinterpret(a, out_desc.dtype, OUT_SHAPE, out_desc.layout)
     else:
         out = gl.allocate_shared_memory(out_desc.dtype, OUT_SHAPE, out_desc.layout)

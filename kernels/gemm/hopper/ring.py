@@ -23,7 +23,7 @@ class Ring:
     """Shared memory, its barriers, and the constants of the kernel.
 
     - a, b: STAGES blocks of each operand. a_scale, b_scale: STAGES sets of scales, or one, used once a block.
-      out: pieces of D on their way out, in memory of their own, or lent by `a`.
+      out: pieces of D on their way out, in memory of their own, or in that of `a`.
     - CHAINS: the tensor core keeps the sum. IN_LOOP, AT_END: scales multiply the sum of each step, or the
       finished sum. ACCUMULATE: D is added into. SPLITS: programs that share a block.
     - A_SCALES, B_SCALES: scales of one load, 0 for an operand with one in all. A_ROWS: rows of A in one load.

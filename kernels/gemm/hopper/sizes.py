@@ -12,8 +12,8 @@ PROMOTED = (256, 128)
 """BLOCK_M × BLOCK_N of a sum that is promoted to fp32 registers."""
 LOW = ((64, 64), (64, 128), (128, 64), (128, 128))
 """BLOCK_M × BLOCK_N of small_m: for few rows, or a D of few blocks."""
-LENT_STAGES = 3
-"""The fewest where D leaves through memory of A: a block's last two are lent while the next one begins."""
+REUSE_STAGES = 3
+"""The fewest where D leaves through memory of A: D reuses a block's last two while the next one begins."""
 PROMOTION = 128
 """Products of a sum between promotions, and the side of a square of B with one scale in the K loop."""
 BLOCK_K_BYTES = 128

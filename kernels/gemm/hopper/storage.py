@@ -82,8 +82,8 @@ def ring(numerics: Numerics, blocks: Blocks) -> Storage:
     Two slabs of the promoted variant have a piece each if both fit. Raises ValueError for blocks that would
     wait for memory for ever, and for split-K without a kernel.
     """
-    if blocks.variant is Variant.PROMOTED_LENT and blocks.stages < sizes.LENT_STAGES:
-        raise ValueError(f"these blocks need {sizes.LENT_STAGES} stages or more, got {blocks.stages} stages")
+    if blocks.variant is Variant.PROMOTED_REUSE and blocks.stages < sizes.REUSE_STAGES:
+        raise ValueError(f"these blocks need {sizes.REUSE_STAGES} stages or more, got {blocks.stages} stages")
     if blocks.split_k > 1 and blocks.variant is not Variant.SMALL_M:
         raise ValueError(
             f"programs share a block where registers hold its whole sum, got {blocks.title} of the variant "
@@ -95,7 +95,7 @@ def ring(numerics: Numerics, blocks: Blocks) -> Storage:
     in_loop, at_end = numerics.scale_at is ScaleAt.K_LOOP, numerics.scales_at_end
     out_box = _out_box(blocks, spec.out.bytes)
     piece_bytes = blocks.warps // sizes.WARPGROUP_WARPS * out_box[0] * out_box[1] * spec.out.bytes
-    buffers = {Variant.PROMOTED_LENT: 0, Variant.CHAINED: sizes.PIECES_UNDER_WAY}.get(blocks.variant, 1)
+    buffers = {Variant.PROMOTED_REUSE: 0, Variant.CHAINED: sizes.PIECES_UNDER_WAY}.get(blocks.variant, 1)
     stage_bytes = sides * sizes.BLOCK_K_BYTES + in_loop * (a_scale_box + b_scale_box) * sizes.SCALE_BYTES
     scale_bytes = at_end * (a_scale_box + blocks.block_n) * sizes.SCALE_BYTES
     fixed_bytes = buffers * piece_bytes + scale_bytes + _BARRIER_BYTES

@@ -50,7 +50,7 @@ def test_every_second_gemm_has_any_blocks_that_the_chooser_may_choose():
             assert job.seed % 2
             others.append(plan)
     assert len(others) > len(jobs) / 3
-    assert {plan.variant for plan in others} >= {*Variant} - {Variant.NATIVE_MX, Variant.PROMOTED_LENT}
+    assert {plan.variant for plan in others} >= {*Variant} - {Variant.NATIVE_MX, Variant.PROMOTED_REUSE}
     assert any(plan.blocks.persistent and plan.blocks.split_k > 1 for plan in others)
 
 

@@ -85,12 +85,12 @@ def test_one_step_along_k_is_left_to_the_simple_kernel(recipe, how):
     assert lacking(plan.numerics, (512, 4096, 129), HOPPER) == ""
     assert lacking(plan.numerics, (128, 4096, 128), HOPPER) == "", "a low block"
     for m in (128, 512):
-        assert "128 has one" in refusal(Variant.PROMOTED_LENT, plan.numerics, (m, 4096, 128), HOPPER)
+        assert "128 has one" in refusal(Variant.PROMOTED_REUSE, plan.numerics, (m, 4096, 128), HOPPER)
 
 
 def test_what_would_wait_for_memory_for_ever_is_refused():
     _, plans = specialized("deepseek_v3", "fprop", Summation.RECIPE, (260, 256, 320))
-    plan = next(plan for plan in plans if plan.variant is Variant.PROMOTED_LENT)
+    plan = next(plan for plan in plans if plan.variant is Variant.PROMOTED_REUSE)
     with pytest.raises(ValueError, match="need 3 stages or more, got 2 stages"):
         replace(plan, blocks=replace(plan.blocks, stages=2))
 

@@ -108,7 +108,7 @@ def programs(plan: GemmPlan, k: int) -> Iterator[tuple[GemmPlan, Mnk, dict[str, 
         for last in (0, None) if blocks.persistent else ():  # one program takes all splits
             yield *sized(1, 1, steps[0]), {"last": last}
     else:
-        least = 2 if plan.storage.buffers == 0 and plan.variant is Variant.PROMOTED_LENT else 1
+        least = 2 if plan.storage.buffers == 0 and plan.variant is Variant.PROMOTED_REUSE else 1
         yield *sized(2, 1, least), {}
         if blocks.persistent:
             yield *sized(2, 5, -(-fills // 3)), {}

@@ -1,8 +1,8 @@
-"""The promoted variant for D in bf16: D leaves through memory of A, so that one more stage fits.
+"""The promoted variant for D in bf16: its epilogue reuses memory of A, so that one more stage fits.
 
 kernels.gemm.hopper.kernel has the table of roles, promoted.py the sums. A slab of D in bf16 is as large as a
-warpgroup's part of A in a stage, 2 · 64 rows of 128 bytes. Nobody else multiplies that part. So a block's
-last two stages are lent to D until it has left:
+warpgroup's part of A in a stage, 2 · 64 rows of 128 bytes. Nobody else multiplies that part. So D takes the
+block's last two stages until it has left:
 
 | step of the block | while slab 0 is multiplied | while slab 1 is multiplied |
 |---|---|---|
@@ -75,8 +75,8 @@ def scaled(acc, slab, ring, scale_ptrs):
 
 
 @gluon.jit
-def lent_by(stage, WG: gl.constexpr, ring):
-    """[SLAB, BLOCK_N] of D: the memory that this warpgroup's two slabs of A lend."""
+def stage_memory(stage, WG: gl.constexpr, ring):
+    """[SLAB, BLOCK_N] of D, over this warpgroup's two slabs of A in a stage."""
     return ring.out.index(stage * CONSUMERS + WG)
 
 
@@ -95,7 +95,7 @@ def multiply(AT: gl.constexpr, WG: gl.constexpr, ring, out_desc, scale_ptrs, sum
     slabs = reinterpret(ring.a, ring.a.dtype, [ring.STAGES * EACH, SLAB, ring.BLOCK_K], ring.a.layout)
     b = ring.b.index(stage).permute([1, 0])  # [BLOCK_K, BLOCK_N]
     behind = previous(stage, ring)
-    lent = lent_by(behind, WG, ring)  # [SLAB, BLOCK_N], over this warpgroup's two slabs of A
+    staging = stage_memory(behind, WG, ring)  # [SLAB, BLOCK_N], over this warpgroup's two slabs of A
     partial = warpgroup_mma(slabs.index(stage * EACH + FIRST), b, partial, use_acc=False, is_async=True)
     if AT == LATER_STEP:
         release(ring, behind)
@@ -109,7 +109,7 @@ def multiply(AT: gl.constexpr, WG: gl.constexpr, ring, out_desc, scale_ptrs, sum
         column_scale = single_scale(ring, stage, number)
     if AT == FIRST_STEP:
         if more:  # before this block's sum of slab 1 needs the registers
-            store(acc1, ring, WG, 0, out_desc, lent, row + SLAB, column, 0)
+            store(acc1, ring, WG, 0, out_desc, staging, row + SLAB, column, 0)
     partial = warpgroup_mma_wait(0, deps=[partial])
     acc0 = add(AT, acc0, partial, row_scale, column_scale, ring)
     partial = warpgroup_mma(slabs.index(stage * EACH + SECOND), b, partial, use_acc=False, is_async=True)
@@ -123,14 +123,14 @@ def multiply(AT: gl.constexpr, WG: gl.constexpr, ring, out_desc, scale_ptrs, sum
     mbarrier.wait(ring.full.index(stage), phase, pred=more if AT == LAST_STEP else True)
     if AT == LAST_STEP:
         acc0 = scaled(acc0, FIRST, ring, scale_ptrs)
-        store(acc0, ring, WG, 0, out_desc, lent, row, column, 0)
+        store(acc0, ring, WG, 0, out_desc, staging, row, column, 0)
     partial = warpgroup_mma_wait(0, deps=[partial])
     acc1 = add(AT, acc1, partial, row_scale, column_scale, ring)
     return (partial, acc0, acc1), (stage, phase)
 
 
 @gluon.jit
-def consume_lent(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles):
+def consume_reuse(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles):
     """A multiplying warpgroup, with two slabs and no memory of its own for D.
 
     First and last step have code of their own, so that the loop between them is short: in a longer one the
@@ -138,7 +138,7 @@ def consume_lent(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles):
     """
     m, n, k = mnk
     steps = count_steps(k, ring)
-    gl.assume(steps > 1)  # the launcher sees to it: a block needs two stages to lend
+    gl.assume(steps > 1)  # the launcher sees to it: D reuses two stages of a block
     zero = gl.zeros([SLAB, ring.BLOCK_N], gl.float32, ring.LAYOUT)
     sums = (zero, zero, zero)
     at = (0, 0)
@@ -165,6 +165,6 @@ def consume_lent(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles):
         free_scales(ring)
     partial, acc0, acc1 = sums
     row, column = leaving
-    lent = lent_by(previous(at[0], ring), WG, ring)
-    store(acc1, ring, WG, 0, out_desc, lent, row + SLAB, column, 0)
+    staging = stage_memory(previous(at[0], ring), WG, ring)
+    store(acc1, ring, WG, 0, out_desc, staging, row + SLAB, column, 0)
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory
