@@ -18,7 +18,7 @@ from kernels.gemm.numerics import Arithmetic, Summation
 from kernels.gemm.passes.decode import read_as
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.variants import launcher
-from kernels.launching.cache import LaunchCache, layout, refuse_gradient, token
+from kernels.launching.cache import LaunchCache, layout_key, refuse_gradient, token
 from kernels.launching.launch import empty
 from kernels.quantize.quantize import check_device
 from kernels.quantize.tensor import QuantizedTensor
@@ -46,7 +46,7 @@ def gemm(
     plan, from each other or from `out`, and for a tensor that requires grad while autograd is on; NoTriton;
     Unsupported for a spec that no kernel carries out here.
     """
-    key = token(plan), layout_of(a), layout_of(b), layout(out), accumulate
+    key = token(plan), layout_of(a), layout_of(b), layout_key(out), accumulate
     launches = LAUNCHES.get(key)
     tensors = (*tensors_of(a), *tensors_of(b), *([] if out is None else [out]))
     refuse_gradient("gemm", a=memory(a), b=memory(b), out=out)
@@ -80,7 +80,7 @@ def _first_call(
 
 
 def layout_of(operand: GemmOperand) -> Hashable:
-    return operand.layout if isinstance(operand, QuantizedTensor) else layout(operand)
+    return operand.layout if isinstance(operand, QuantizedTensor) else layout_key(operand)
 
 
 def tensors_of(operand: GemmOperand) -> "tuple[torch.Tensor, ...]":

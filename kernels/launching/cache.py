@@ -127,7 +127,7 @@ def interned(value: Hashable) -> int:
     return _by_value.setdefault(value, next(_numbers))
 
 
-def layout(x: "torch.Tensor | None") -> Hashable:
+def layout_key(x: "torch.Tensor | None") -> Hashable:
     """Key of a tensor: shape, strides, dtype, device and alignment.
 
     Triton compiles for addresses at multiples of 16 bytes, and TMA needs them.
@@ -140,5 +140,5 @@ def layout(x: "torch.Tensor | None") -> Hashable:
 def scalar_kind(scalar: "int | torch.Tensor | None") -> Hashable:
     """Key of a seed: Triton compiles for 32 or 64 bits, as quantize_kernel does not specialize seeds."""
     if not isinstance(scalar, int):
-        return layout(scalar)
+        return layout_key(scalar)
     return scalar >= 1 << 31

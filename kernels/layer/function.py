@@ -16,7 +16,7 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
-from kernels.launching.cache import LaunchCache, layout, token
+from kernels.launching.cache import LaunchCache, layout_key, token
 from kernels.layer.calls import EMULATED, KERNELS, Calls, Parts, calls_of, shapes_of
 from kernels.layer.plan import LayerPlan
 from kernels.layer.steps import NOTHING, Call, Copies, Steps, cast, random_seeds, saved_groups, steps_of
@@ -146,7 +146,7 @@ def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tens
     inputs = [x, *weights, *call.seeds]
     if call.w_copies is not NOTHING:
         inputs += [part for both in call.w_copies if both is not None for parts in both for part in parts]
-    layouts = tuple([each is not None for each in call.w_copies]), *[layout(each) for each in inputs]
+    layouts = tuple([each is not None for each in call.w_copies]), *[layout_key(each) for each in inputs]
 
     def results(call: Call) -> Results:
         if not is_cached:
@@ -192,8 +192,8 @@ def backward(
         return computed()
     main_grads = [each for each in call.main_grads if each is not None]
     # A hook may have moved a saved tensor: its new layout has another key.
-    layouts = tuple([layout(each) for each in tensors])
-    key = (token(steps), saved, layouts, call.needs_grad, dtypes, layout(dy), *map(layout, call.main_grads))
+    layouts = tuple([layout_key(each) for each in tensors])
+    key = token(steps), saved, layouts, call.needs_grad, dtypes, *map(layout_key, (dy, *call.main_grads))
     return _cached(key, [dy, *tensors, *call.seeds, *main_grads], computed)
 
 

@@ -15,7 +15,7 @@ from fp8core.quantize import operand_of
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.tiles import TileGrid, TileShape
 from kernels.device import DeviceKind, compiles_only, current_device, launching
-from kernels.launching.cache import LaunchCache, layout, refuse_gradient, scalar_kind, token
+from kernels.launching.cache import LaunchCache, layout_key, refuse_gradient, scalar_kind, token
 from kernels.launching.parameters import Scalar
 from kernels.quantize.facts import TENSOR, check_operand, fp32_bits
 from kernels.quantize.launch import (
@@ -187,11 +187,11 @@ def _copies(
     operands, seeds = tuple(operands), [None] * len(operands) if seeds is None else list(seeds)
     if len(seeds) != len(operands):
         raise ValueError(f"each of {len(operands)} operands has a seed or None, got {len(seeds)}")
-    parts: list[Hashable] = [name, eps, adds_amax, *map(layout, inputs)]
+    parts: list[Hashable] = [name, eps, adds_amax, *map(layout_key, inputs)]
     scalars: list[Scalar] = []
     tensors = [*inputs]
     for each in (amax, history):
-        parts.append(layout(each))
+        parts.append(layout_key(each))
         if each is not None:
             tensors.append(each)
     for number, operand in enumerate(operands):

@@ -12,7 +12,7 @@ from fp8core.packing import packed_bytes
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.rounding import Rounding
 from fp8core.tiles import TileGrid
-from kernels.launching.cache import interned, layout, token
+from kernels.launching.cache import interned, layout_key, token
 from kernels.launching.launch import constant, empty
 from kernels.quantize.facts import code_table, stores_bytes
 
@@ -75,7 +75,7 @@ class QuantizedTensor:
     def layout(self) -> Hashable:
         """Key of a call: equal for tensors of one operand, shape and layout in memory."""
         operand = token(self.operand.spec), self.operand.k_is_rows, self.shape
-        return interned((operand, layout(self.codes), layout(self.scale), layout(self.outer_scale)))
+        return interned((operand, *map(layout_key, (self.codes, self.scale, self.outer_scale))))
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the layout, a number of this process."""
