@@ -259,7 +259,7 @@ def _refuse_amd() -> None:
         raise Unsupported(amd_refusal(facts.name, getattr(facts, "gcnArchName", ""), torch.version.hip))
 
 
-def launching(x: "torch.Tensor") -> AbstractContextManager[object]:
+def launch_context(x: "torch.Tensor") -> AbstractContextManager[object]:
     """Context of launches on x's GPU; in the interpreter, numpy does not warn about NaN and inf."""
     import torch
 

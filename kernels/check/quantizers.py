@@ -20,7 +20,7 @@ from fp8core.recipes import Operand, Recipe
 from fp8core.rounding import Rounding
 from kernels.check.report import Group, Line
 from kernels.check.steps import checked_mnk
-from kernels.device import Device, current_device, launching
+from kernels.device import Device, current_device, launch_context
 from kernels.launching.launch import launch
 from kernels.measure.operands import quantized
 from kernels.precompile import Code
@@ -56,7 +56,7 @@ def encoded(format_: FloatFormat, x: NDArray[np.float32], device: Device) -> NDA
     numbers = torch.from_numpy(x).to(device.place)
     codes = torch.empty(x.size, dtype=torch.uint8, device=numbers.device)
     facts = element_facts(format_, Rounding.NEAREST_EVEN, device.kind)
-    with launching(codes):
+    with launch_context(codes):
         grid = (-(-x.size // _CASTS),)
         launch(encode_kernel, grid, numbers, codes, None, None, x.size, ELEMENT=facts, BLOCK=_CASTS)
     return codes.cpu().numpy()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fp8core.formats import FORMATS, FloatFormat
 from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec, OperandSpec
-from kernels.device import DeviceKind, Unsupported, current_device, launching
+from kernels.device import DeviceKind, Unsupported, current_device, launch_context
 from kernels.gemm.block_scaled import NativeKind
 from kernels.gemm.blocks import Variant
 from kernels.gemm.factor import Factor, GemmOperand
@@ -58,7 +58,7 @@ def gemm(
 def _first_call(
     a: GemmOperand, b: GemmOperand, plan: GemmPlan | MatmulSpec, out: "torch.Tensor | None", accumulate: bool
 ) -> "torch.Tensor":
-    with launching(memory(a)):
+    with launch_context(memory(a)):
         kind = current_device().kind
         if isinstance(plan, MatmulSpec):
             (m, k), (n, _) = operand_shape(a), operand_shape(b)

@@ -14,7 +14,7 @@ from fp8core.philox import MAX_SEED
 from fp8core.quantize import operand_of
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.tiles import TileGrid, TileShape
-from kernels.device import DeviceKind, compiles_only, current_device, launching
+from kernels.device import DeviceKind, compiles_only, current_device, launch_context
 from kernels.launching.cache import LaunchCache, layout_key, refuse_gradient, scalar_kind, token
 from kernels.launching.parameters import Scalar
 from kernels.quantize.facts import TENSOR, check_operand, fp32_bits
@@ -214,7 +214,7 @@ def _copies(
             return _unfused(source, operands, seeds, history)
 
     def run() -> "tuple[Copy, ...]":
-        with launching(source.x):
+        with launch_context(source.x):
             for operand, seed in zip(operands, seeds, strict=True):
                 if operand is not None:
                     _check_tensor(source.x, operand, seed)

@@ -14,7 +14,7 @@ from fp8core.accumulators import ACCUMULATORS
 from fp8core.formats import FORMATS, Format
 from fp8core.recipes import OperandSpec
 from kernels.bits import BF16_CUT, FP8_SIGN, FP32_BIAS, FP32_BITS, FP32_MANTISSA, FP32_NAN, float_of
-from kernels.device import DeviceKind, launching
+from kernels.device import DeviceKind, launch_context
 from kernels.gemm.hopper.descriptors import is_aligned
 from kernels.gemm.passes.decode import Decoding, decode_constants, decode_shift, decoding_of, pair_ptx
 from kernels.launching.early_kernel import wait_for_kernels_before
@@ -378,7 +378,7 @@ def laid_out(
         return values[:, :k]
     block_mn, block_k = PASS_BLOCK
     sizes = (mn, k, *x.stride(), values.stride(0))
-    with launching(x):
+    with launch_context(x):
         launch(
             reorder_kernel,
             (-(-mn // block_mn), -(-values.shape[1] // block_k)),

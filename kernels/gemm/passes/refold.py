@@ -18,7 +18,7 @@ from kernels.bits import (
     float_bits,
     float_of,
 )
-from kernels.device import current_device, launching
+from kernels.device import current_device, launch_context
 from kernels.gemm.passes.dequantize import code_values, decoded_scale, load_stored_scales, pass_constants
 from kernels.launching.launch import empty, launch
 from kernels.quantize.facts import fp32_bits
@@ -109,7 +109,7 @@ def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
     constants |= {"MANTISSA": format_.mantissa_bits, "BIAS": format_.bias}
     blocks = (-(-mn // constants["BLOCK_MN"]), k_tiles)
     if codes.numel():
-        with launching(codes):
+        with launch_context(codes):
             tensors = (codes, tensor.scale, refolded_codes, scale)
             sizes = (mn, k, codes.stride(0), tensor.operand_scale.stride(1), mn_tiles)
             launch(refold_kernel, blocks, *tensors, *sizes, **constants, num_warps=WARPS)

@@ -7,7 +7,7 @@ import triton.language as tl
 
 from fp8core.formats import FORMATS, Format
 from kernels.bits import FP8_SIGN, FP32_BIAS, FP32_MANTISSA, float_bits, float_of
-from kernels.device import launching
+from kernels.device import launch_context
 from kernels.gemm.block_scaled import NativeKind, instruction_format
 from kernels.gemm.passes.dequantize import E4M3_CUT, decoded_scale, load_three_bytes
 from kernels.launching.launch import empty, launch
@@ -115,7 +115,7 @@ def widened_scale(operand: QuantizedTensor) -> "torch.Tensor":
         return stored
     scale = empty(stored.shape, torch.float32, stored.device)
     if scale.numel():
-        with launching(stored):
+        with launch_context(stored):
             blocks, constants = (-(-scale.numel() // _SCALES),), {"SCALE": rule.format.name, "BLOCK": _SCALES}
             launch(widen_scales_kernel, blocks, stored, scale, scale.numel(), **constants)
     return scale

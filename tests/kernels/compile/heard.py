@@ -77,7 +77,7 @@ def heard(device: Device) -> Iterator[list[Case]]:
     stand_ins = {
         launch: hear,
         check_device: lambda *given: None,
-        devices.launching: nullcontext,
+        devices.launch_context: nullcontext,
         devices.current_device: lambda: device,
         devices.compiles_only: lambda: True,
     }

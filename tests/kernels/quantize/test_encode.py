@@ -10,7 +10,7 @@ from fp8core.formats import FORMATS, FloatFormat
 from fp8core.philox import philox
 from fp8core.quantize import RANDOM_BITS
 from fp8core.rounding import Rounding
-from kernels.device import DeviceKind, current_device, launching
+from kernels.device import DeviceKind, current_device, launch_context
 from kernels.quantize.facts import MXINT8, code_table, element_facts
 from tests.kernels.cases import WHERE
 from tests.sweeps import label
@@ -60,7 +60,7 @@ def encoded(x, facts, random=None, table=None) -> np.ndarray:
 
     tensors = [None if each is None else torch.from_numpy(each).to(WHERE) for each in (x, random, table)]
     codes = torch.empty(x.size, dtype=torch.uint8, device=WHERE)
-    with launching(codes):
+    with launch_context(codes):
         encode_kernel[(-(-x.size // BLOCK),)](
             tensors[0], codes, tensors[1], tensors[2], x.size, ELEMENT=facts, BLOCK=BLOCK
         )
