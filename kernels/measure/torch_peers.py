@@ -17,7 +17,7 @@ from kernels.gemm.numerics import takes_fp8
 from kernels.gemm.plan import GemmPlan
 from kernels.measure.jobs import Into
 from kernels.quantize import QuantizedTensor
-from kernels.quantize.plan import K_PADDING
+from kernels.quantize.facts import K_PADDING
 
 REFUSALS = (ValueError, RuntimeError, NotImplementedError, AttributeError, TypeError)
 """Errors of TORCH_CHECK_VALUE, TORCH_CHECK, TORCH_CHECK_NOT_IMPLEMENTED, and of an older torch that lacks a

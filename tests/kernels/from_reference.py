@@ -7,7 +7,7 @@ from fp8core.linear import Matmul, Side
 from fp8core.packing import pack
 from fp8core.quantize import quantize
 from fp8core.recipes import Operand, Recipe
-from kernels.quantize.plan import K_PADDING
+from kernels.quantize.facts import K_PADDING
 from kernels.quantize.tensor import QuantizedTensor
 from tests.fp8core.by_hand import stored_bits
 from tests.kernels.cases import WHERE, sample

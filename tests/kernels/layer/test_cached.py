@@ -9,7 +9,7 @@ from torch.utils.checkpoint import checkpoint
 from kernels.gemm import launch as gemm
 from kernels.layer import Float8Linear, SwigluMlp, function, linear
 from kernels.layer.calls import observed
-from kernels.quantize.plan import K_PADDING
+from kernels.quantize.facts import K_PADDING
 from kernels.quantize.quantize import LAUNCHES
 from tests.kernels.cases import WHERE
 from tests.kernels.layer.by_hand import normal_tensors

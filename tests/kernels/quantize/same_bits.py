@@ -11,7 +11,7 @@ from fp8core.packing import pack
 from fp8core.recipes import RECIPES, Operand
 from kernels.layer.plan import readings
 from kernels.quantize import QuantizedTensor, quantize
-from kernels.quantize.plan import K_PADDING
+from kernels.quantize.facts import K_PADDING
 from tests.fp8core.by_hand import stored_bits
 from tests.kernels.cases import WHERE
 from tests.sweeps import distinct

@@ -24,7 +24,7 @@ from kernels.gemm.numerics import Summation
 from kernels.gemm.passes.refold import refold
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.quantize import quantize
-from kernels.quantize.plan import K_PADDING
+from kernels.quantize.facts import K_PADDING
 from kernels.quantize.tensor import QuantizedTensor, float8
 from tests.kernels.cases import MNK, ON_GPU, SAMPLES, SHAPES, WHERE, operand, plan_of, sample
 from tests.kernels.gemm.exact_product import assert_within_bound, poisoned

@@ -8,7 +8,7 @@ from fp8core.formats import FORMATS
 from fp8core.packing import pack
 from kernels.gemm.block_scaled import NATIVE, NativeKind, instruction_format
 from kernels.gemm.passes.widen import widened_codes
-from kernels.quantize.plan import K_PADDING
+from kernels.quantize.facts import K_PADDING
 from tests.kernels.cases import WHERE
 
 MIXED = NativeKind.MXF8F6F4
