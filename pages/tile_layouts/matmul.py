@@ -238,10 +238,14 @@ def _sum(scenes: tuple[Scene, ...], numbers: list[ContractedNumbers], m: int, n:
             ["+" * (value > 0) + text for value, text in zip(values, column(values, 4)[0], strict=True)]
             for values in wrongs
         ],
-        "soFar": [[short(value) for value in accumulate(right)] for right in rights],
+        "soFar": [_running(wrong) for wrong in wrongs],
         "steps": [[_steps(part, own) for part in own_parts] for own_parts in parts],
         "wrong": [_wrong(scene, own, one) for scene, one in zip(scenes, numbers, strict=True)],
     }
+
+
+def _running(parts: list[float]) -> list[str]:
+    return [short(value) for value in accumulate(parts)]
 
 
 def _steps(part: PartialSum, own: MatmulSpec) -> list[tuple[str, str, str]]:
@@ -256,15 +260,14 @@ def _steps(part: PartialSum, own: MatmulSpec) -> list[tuple[str, str, str]]:
     return [products, *scales, (f"= {short(part.value)}", "", "k")]
 
 
-def _wrong(scene: Scene, own: MatmulSpec, numbers: ContractedNumbers) -> dict[str, str]:
+def _wrong(scene: Scene, own: MatmulSpec, numbers: ContractedNumbers) -> dict[str, Any]:
     changes = scene.spec.a and scene.spec.a.tile.k
     shorter = "has nothing to add" if changes == 1 else f"adds {changes} products only"
     each = "each product" if changes == 1 else f"every {changes} products"
     return {
         "head": f"One scale for {_stretch(own)} gives",
-        "got": short(numbers.pulled_out),
         "headRight": f"A scale for {each} gives",
-        "right": short(numbers.right),
+        "right": _running(numbers.right_parts.tolist()),
         "but": f"but then a tensor core {shorter}.",
         "brief": "Scales pulled out:",
         "briefRight": f"A scale for {each}:",

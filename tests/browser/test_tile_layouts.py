@@ -131,6 +131,10 @@ def test_a_pulled_corner_turns_the_tiles_and_the_sum_goes_wrong_until_it_is_push
     assert page.locator(".mark.wrong").count() == 1
     more = turned[-1].tiles(Side.A).scale.size - own.tiles(Side.A).scale.size
     assert page.locator(TILES).count() == tile_count(own) + more
+    page.locator(".along").press("Home")
+    page.locator(".along").press("ArrowRight")
+    says(page, short(numbers.pulled_out_parts[:2].sum()))
+    says(page, short(numbers.right_parts[:2].sum()))
     page.locator(HANDLE).press("End")
     page.wait_for_url(lambda url: "turn" not in url)
     settled(page)

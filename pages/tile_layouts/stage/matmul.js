@@ -288,18 +288,19 @@ export function stage(root, first, send) {
 
   function figures(isWrong, left, y) {
     const { turn, stretch: number } = at, { k, soFar, steps, wrong, exactWords } = data.sum, last = number === k.length;
+    const got = soFar[turn][number - 1], right = wrong[turn].right[number - 1], yet = last ? "" : ", so far";
     if (p.isNarrow) {
-      if (isWrong) write("figure", left, y, `${wrong[turn].brief} ${wrong[turn].got}`, "lost bold");
-      else write("figure", left, y, last ? `All that is drawn of K: ${soFar[turn][number - 1]}`
-        : `${number} of ${k.length} stretches: ${soFar[turn][number - 1]}; the last adds ${data.sum.adds[turn][number - 1]}`);
-      return write("figure2", left, y + 20, isWrong ? `${wrong[turn].briefRight} ${wrong[turn].right}` : `exact ${exactWords}`, "soft");
+      if (isWrong) write("figure", left, y, `${wrong[turn].brief} ${got}${yet}`, "lost bold");
+      else write("figure", left, y, last ? `All that is drawn of K: ${got}`
+        : `${number} of ${k.length} stretches: ${got}; the last adds ${data.sum.adds[turn][number - 1]}`);
+      return write("figure2", left, y + 20, isWrong ? `${wrong[turn].briefRight} ${right}${yet}` : `exact ${exactWords}`, "soft");
     }
     const gap = p.isFlat ? 19 : 24, big = p.isFlat ? 24 : 30;
     if (isWrong) {
-      const { head, got, headRight, right, but } = wrong[turn];
-      write("figure0", left, y, head, "soft");
+      const { head, headRight, but } = wrong[turn];
+      write("figure0", left, y, head + yet, "soft");
       write("figure1", left, y + big, got, "big lost");
-      write("figure2", left, y + big + gap + 10, headRight, "soft");
+      write("figure2", left, y + big + gap + 10, headRight + yet, "soft");
       write("figure3", left, y + 2 * big + gap + 10, right, "big");
       if (!p.isFlat) write("figure4", left, y + 2 * big + 2 * gap + 10, but, "soft");
       const foot = y + 2 * big + (p.isFlat ? 2 : 3) * gap + 14;
@@ -309,7 +310,7 @@ export function stage(root, first, send) {
       return write("key2w", left + 108, foot, "scales pulled out", "soft");
     }
     write("figure0", left, y, last ? "All that is drawn of K" : `So far: ${number} of ${k.length} stretches`, "soft");
-    write("figure1", left, y + big, soFar[turn][number - 1], "big");
+    write("figure1", left, y + big, got, "big");
     write("figure2", left + 150, y + big, `exact: ${exactWords}`, "soft");
     if (!p.isFlat) write("figure3", left, y + big + 2 * gap - 8, "This stretch", "soft");
     const start = y + big + (p.isFlat ? 2 : 3) * gap - (p.isFlat ? 0 : 8), wide = 7 * Math.max(...steps[turn][number - 1].map(([value]) => value.length)) + 8;
