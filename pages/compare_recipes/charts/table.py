@@ -77,6 +77,11 @@ class Differences:
         return sum(map(len, self.copies.values()))
 
     @property
+    def transposed_count(self) -> int:
+        """The copies that Hopper stores a second time, transposed, with the same codes and scales."""
+        return sum(len(copy.k_major) - 1 for copies in self.copies.values() for copy in copies)
+
+    @property
     def bytes(self) -> int:
         costs = [copy_cost(copy, LAYER) for copies in self.copies.values() for copy in copies]
         return sum(cost.code_bytes + cost.scale_bytes for cost in costs)
@@ -329,9 +334,10 @@ def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool,
             x, y = _LAPTOP.copies + _LAPTOP.tensor * at, top + _LAPTOP.copy + 11
             words.append(word(x, y, tensor.value, ink.soft, narrow="", fontSize=13))
     copies = count(one.copy_count, "copy", "copies")
+    of_each = f"{one.copy_count} + {one.transposed_count} transposed" if one.transposed_count else copies
     at_end = {"n_x": _TELEPHONE.copies * ON_TELEPHONE, "n_y": n_below, "fontSize": 13}
     words.append(
-        word(_LAPTOP.copies, below, f"{copies}, {bytes_text(one.bytes)}", ink.text, narrow=copies, **at_end)
+        word(_LAPTOP.copies, below, f"{of_each}, {bytes_text(one.bytes)}", ink.text, narrow=copies, **at_end)
     )
     return words
 
