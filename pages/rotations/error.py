@@ -41,8 +41,7 @@ def _vectors(setting: Setting, magnitude: int) -> None:
             continue
         if name in ERRORS:
             lower[name] = lower_ranges(MAGNITUDES, before, after, MARGIN)
-        ends = {end for stretch in lower.get(name, ()) for end in stretch}
-        curves[name] = Curve(before, after, sorted(ends - {MAGNITUDES[0], MAGNITUDES[-1]}))
+        curves[name] = Curve(before, after)
     draw_chart(
         curves_chart(MAGNITUDES, curves, magnitude, page_ink()),
         key="rotations_errors",
@@ -58,9 +57,7 @@ def _vectors(setting: Setting, magnitude: int) -> None:
     here().know.markdown(WHY)
     here().know.caption(
         f"Averages over {setting.many:,} vectors whose outliers spread over a factor of two around the "
-        "magnitude; error measured after rotating back. Dotted: the magnitude chosen. Orange: the "
-        f"magnitudes at which rotating begins or ceases to lower the error by {MARGIN:.0%}. Point at a panel "
-        "for both values."
+        "magnitude; error measured after rotating back. Point at a panel for both values."
     )
 
 
@@ -114,5 +111,5 @@ def _product(setting: Setting, magnitude: int) -> None:
     )
     here().know.caption(
         f"A and B have {setting.matmul_rows} rows each; outliers spread over a factor of two around the "
-        "magnitude. Products and sums are in float64: only quantization shows. Dotted: the magnitude chosen."
+        "magnitude. Products and sums are in float64: only quantization shows."
     )

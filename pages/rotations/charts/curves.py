@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import altair as alt
-import numpy as np
 
 from pages.kit.charts.curves import Series, line, pointer
 from pages.kit.charts.ink import Ink
@@ -15,7 +14,7 @@ from pages.kit.charts.template import Columns, Filled, template
 HEIGHT, ALONE = 120, 240
 WITHOUT, WITH = "as it is", "rotated"
 _ROOM = 0.08  # share of the width that the horizontal axis leaves free for the labels
-NOW, CROSSINGS = "now", "_crossings"
+NOW = "now"
 TITLES = {
     "total": "Error of all elements: error energy / signal energy",
     "rest": "Error of the other elements alone: their error energy / their energy",
@@ -30,18 +29,16 @@ _LOG_TICKS = [10.0**e for e in range(-12, 3)] + [3 * 10.0**e for e in range(-12,
 
 @dataclass(frozen=True)
 class Curve:
-    """Values over the magnitudes, and the magnitudes at which the two curves cross."""
+    """Values over the magnitudes."""
 
     without: Sequence[float]
     with_: Sequence[float]
-    crossings: Sequence[float] = ()
 
 
 def curves_chart(at: Sequence[float], panels: Mapping[str, Curve], now: float, ink: Ink) -> Filled:
     datasets: dict[str, Columns] = {NOW: {"magnitude": [float(now)]}}
     for name, panel in panels.items():
         datasets[name] = {"magnitude": at, WITHOUT: panel.without, WITH: panel.with_}
-        datasets[name + CROSSINGS] = {"magnitude": np.array(panel.crossings, np.float64)}
     # All kinds are built at once: a reader who changes the other elements does not wait.
     kinds = {kind: _curves(kind, (at[0], at[-1]), ink) for kind in KINDS}
     return kinds[tuple(panels)].filled(datasets)
@@ -57,7 +54,8 @@ def _curves(names: tuple[str, ...], ends: tuple[float, float], ink: Ink) -> alt.
 def _magnitude(ends: tuple[float, float], is_last: bool) -> alt.X:
     low, high = ends
     span = high / low
-    axis = alt.Axis(title="outlier's magnitude", grid=False, values=[2**i for i in range(8)], format="d")
+    title = "outlier's magnitude (dotted: yours)"
+    axis = alt.Axis(title=title, grid=False, values=[2**i for i in range(8)], format="d")
     return alt.X(
         "magnitude:Q",
         scale=alt.Scale(type="log", base=2, domain=[low / span**_ROOM, high * span**END], nice=False),
@@ -89,8 +87,7 @@ def _panel(name: str, x: alt.X, height: int, ink: Ink) -> alt.LayerChart:
         alt.Tooltip(f"{field}:Q", title=field, format=".3~g") for field in ("magnitude", WITHOUT, WITH)
     ]
     return alt.layer(
-        _marker(NOW, x, ink.scale, [2, 3]),
-        _marker(name + CROSSINGS, x, ink.lost, [8, 4]),
+        _marker(x, ink.scale),
         line(values, series),
         pointer(alt.Chart(alt.NamedData(name)), x, tooltip, ink, name=f"near_{name}"),
         height=height,
@@ -98,9 +95,9 @@ def _panel(name: str, x: alt.X, height: int, ink: Ink) -> alt.LayerChart:
     )
 
 
-def _marker(name: str, x: alt.X, color: str, dash: list[int]) -> alt.Chart:
+def _marker(x: alt.X, color: str) -> alt.Chart:
     return (
-        alt.Chart(alt.NamedData(name))
-        .mark_rule(color=color, strokeDash=dash, strokeWidth=1.5, aria=False)
+        alt.Chart(alt.NamedData(NOW))
+        .mark_rule(color=color, strokeDash=[2, 3], strokeWidth=1.5, aria=False)
         .encode(x=x, tooltip=[alt.Tooltip("magnitude:Q", title="magnitude", format=".3~g")])
     )

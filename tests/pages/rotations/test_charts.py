@@ -13,7 +13,7 @@ from pages.kit.chart_slider import AT, SLIDER
 from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
 from pages.rotations.charts import vectors
-from pages.rotations.charts.curves import CROSSINGS, KINDS, NOW, WITH, WITHOUT, Curve, curves_chart
+from pages.rotations.charts.curves import KINDS, NOW, WITH, WITHOUT, Curve, curves_chart
 from pages.rotations.controls import LINE, WHOLE_VECTOR
 from pages.rotations.facts import Setting
 from pages.rotations.vectors import picture
@@ -81,12 +81,11 @@ def test_the_browsers_scale_is_the_quantizers(rule, name) -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=" ".join)
 def test_curves_ask_for_the_data_they_get(kind) -> None:
-    panels = {name: Curve([1, 2], [2, 1], [1.5]) for name in kind}
+    panels = {name: Curve([1, 2], [2, 1]) for name in kind}
     chart = curves_chart((1.0, 4.0), panels, 2.0, LIGHT)
     assert names(chart) == set(chart["datasets"])
     for name in kind:
         assert dataset(chart, name) == {"magnitude": [1.0, 4.0], WITHOUT: [1, 2], WITH: [2, 1]}
-        assert dataset(chart, name + CROSSINGS) == {"magnitude": [1.5]}
     assert dataset(chart, NOW) == {"magnitude": [2.0]}
     axes = [panel["layer"][0]["encoding"]["x"]["axis"] for panel in chart["vconcat"]]
     assert [axis is not None for axis in axes] == [False] * (len(kind) - 1) + [True]
