@@ -83,8 +83,8 @@ def worst_line(spreads: dict[str, Spread], noun: str) -> str:
     if not one.worst:
         return "Every number is a value of every chosen recipe: **the error is 0.**"
     return (
-        f"Under {one.name} the worst normal {noun} is **off by {percent(one.worst)}.** "
-        f"The error of the whole tensor is {percent(one.total)}."
+        f"Under {one.name} the error is {percent(one.total)} in all, "
+        f"but **{percent(one.worst)}** in the worst normal {noun}."
     )
 
 

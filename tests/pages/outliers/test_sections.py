@@ -70,7 +70,7 @@ def test_the_worst_line_is_that_of_which_the_total_says_least():
     two = {"a": spread("A", 0.5, 0.4), "b": spread("B", 0.4, 0.1)}
     assert (
         worst_line(two, "channel")
-        == "Under B the worst normal channel is **off by 40%.** The error of the whole tensor is 10%."
+        == "Under B the error is 10% in all, but **40%** in the worst normal channel."
     )
 
 
