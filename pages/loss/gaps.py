@@ -104,15 +104,8 @@ def _percent(losses: Mapping[int, float], mean: Mapping[int, float]) -> dict[int
 
 
 def reach(lines: Sequence[Line], around: Band) -> tuple[float, float]:
-    """The lowest and the highest percent of the later steps: at first all runs differ."""
-    curves = [(around.steps, around.low), (around.steps, around.high)]
-    curves += [(each.steps, each.percent) for each in lines]
-    values = [
-        value
-        for steps, curve in curves
-        for step, value in zip(steps, curve, strict=True)
-        if step >= 0.4 * steps[-1]
-    ]
+    """The lowest and the highest percent, and some room."""
+    values = [*around.low, *around.high, *(value for each in lines for value in each.percent)]
     return 1.15 * min([-0.1, *values]), 1.15 * max([0.1, *values])
 
 
