@@ -16,16 +16,18 @@ from fp8core.experiments.amax_series import (
 from fp8core.experiments.delayed_scaling import DelayedRun, run_current, run_delayed
 from fp8core.formats import FORMATS
 from fp8core.inputs.recorded import has_amax
+from pages.kit.chart_slider import Hand, chart_with_slider, with_slider
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.parts import RAIL
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shared_controls import SEED
 from pages.kit.tables import EMPTY, markdown_table
-from pages.kit.view import draw_chart, draw_notice, here, page_ink
+from pages.kit.view import draw_notice, here, page_ink
 from pages.kit.widgets import Select, Settings, Whole
-from pages.scaling.charts.delayed import delayed_chart
+from pages.scaling.charts.delayed import BITS, STEP, TIMELINE, delayed_chart
 from pages.scaling.window import BYTES, RESULTS
 
 SERIES = Select(
@@ -51,7 +53,10 @@ MARGIN = Whole(
     default=0,
     help="2 to this power leaves room for larger numbers, and small numbers lose bits.",
 )
-CONTROLS = (SERIES, STEPS, HISTORY, MARGIN)
+LOOKED_AT = Whole(
+    key="scaling_step", label="Step on show; 0: the largest overflow", low=0, high=400, default=0
+)
+CONTROLS = (SERIES, STEPS, HISTORY, MARGIN, LOOKED_AT)
 
 Series = tuple[float, ...]
 # The first step with a history: before it the scale is 1, and nothing is counted.
@@ -95,13 +100,21 @@ def show(controls: Controls) -> None:
     series = generated(kind, controls.draw(STEPS), 0 if is_recorded else controls.draw(SEED))
     current, delayed = strategies(series, history, margin)
     draw_notice(_notice(delayed))
-    draw_chart(
-        delayed_spec(series, history, margin, page_ink()),
-        key="scaling_delayed",
+    at = min(controls.value(LOOKED_AT), len(series) - 1) or opening(series, history, margin)
+    chart_with_slider(
+        controls,
+        LOOKED_AT,
+        name="scaling_delayed",
+        inputs=(series, history, margin, page_ink()),
+        at=at,
+        spec_at=lambda start: with_slider(delayed_spec(series, history, margin, page_ink()), STEP, start),
         is_fitted=True,
-        alt=f"Timeline of amax over {delayed.steps} steps and of the largest number that the delayed scale "
-        f"holds; {delayed.overflows} overflows are marked by triangles. Below, the bits of range unused at "
-        "each step.",
+        hand=Hand(label="Step", grips=((TIMELINE, RAIL), (BITS, RAIL))),
+        alt_at=lambda _: (
+            f"Timeline of amax over {delayed.steps} steps and of the largest number that the delayed scale "
+            f"holds; {delayed.overflows} overflows are marked by triangles. Below, the bits of range unused "
+            "at each step."
+        ),
     )
     view.know.markdown(INTRO)
     view.know.markdown(_table([current, delayed]))
@@ -160,12 +173,10 @@ def strategies(series: Series, history: int, margin: int) -> tuple[Strategy, Str
 
 
 def delayed_spec(series: Series, history: int, margin: int, ink: Ink) -> Filled:
-    """The picture, open at the step of the largest overflow, else at the last."""
     run = run_delayed(series, ELEMENT, history, margin)
     step = np.arange(FIRST, len(series))
     bits, overflows = run.headroom_bits(series)[FIRST:], run.overflows[FIRST:]
     amax = np.log2(series)
-    worst = int(bits.argmin())
     steps = {
         "step": step,
         "amax": amax[FIRST:],
@@ -175,7 +186,14 @@ def delayed_spec(series: Series, history: int, margin: int, ink: Ink) -> Filled:
         "first": np.maximum(step - history, 0),
         "last": step - 1,
     }
-    return delayed_chart(amax, steps, int(step[worst if overflows[worst] else -1]), ink)
+    return delayed_chart(amax, steps, ink)
+
+
+def opening(series: Series, history: int, margin: int) -> int:
+    """The step of the largest overflow, else the last."""
+    run = run_delayed(series, ELEMENT, history, margin)
+    worst = FIRST + int(run.headroom_bits(series)[FIRST:].argmin())
+    return worst if run.overflows[worst] else len(series) - 1
 
 
 def _notice(one: Strategy) -> str:

@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from pages.scaling.charts.delayed import ROOM
 from pages.scaling.window import notices
-from tests.browser.handles import middle, mouse
+from tests.browser.handles import center, middle, mouse
 from tests.browser.looks import becomes, in_the_end, messages, settled
 
 pytestmark = pytest.mark.browser
@@ -136,14 +135,16 @@ def test_a_hand_on_any_rule_moves_the_block_through_all(server, open_page):
     page.wait_for_url(re.compile(r"scaling_one=1\.875$"), timeout=DRAWN_MS)
 
 
-def test_pointing_at_a_step_shows_its_figures(server, open_page):
+def test_a_hand_moves_the_step_on_show_and_the_address_keeps_it(server, open_page):
     page = open_page(
         server.url + "/scaling?scaling=delayed&scaling_series=spikes&scaling_steps=16", height=1500
     )
-    title = page.locator(f"{CHART} svg text", has_text="amax of each step")
-    title.wait_for(timeout=DRAWN_MS)
-    chart = page.locator(f"{CHART} svg").first.bounding_box()
-    for step in (8, 3):
-        at = ROOM + (1 - ROOM) * (step + 0.5) / 16
-        page.mouse.move(chart["x"] + chart["width"] * at, title.bounding_box()["y"] + 130)
-        wait_for_figure(page, "step", str(step))
+    page.locator(HANDLE).wait_for(timeout=DRAWN_MS)
+    marks = page.locator('svg.marks [class*=" rail_"] path')
+    eighth = marks.evaluate_all(
+        "all => all.find(one => one.__data__.datum.at === 8).getBoundingClientRect().x"
+    )
+    x, y = center(page, HANDLE)
+    with mouse(page, (x, y), (eighth, y)):
+        wait_for_figure(page, "step", "8")
+    page.wait_for_url(re.compile(r"scaling_step=8$"), timeout=DRAWN_MS)

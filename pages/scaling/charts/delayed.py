@@ -1,6 +1,6 @@
 """amax over the steps of training, and the range of a scale from earlier steps.
 
-In the browser, pointing at a step shows the earlier steps that its scale comes from.
+In the browser, the parameter `looked_at` is the step on show. A handle on the timeline sets it.
 """
 
 from collections.abc import Mapping
@@ -11,35 +11,40 @@ from numpy.typing import NDArray
 
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW
-from pages.kit.charts.parts import beside
+from pages.kit.charts.parts import beside, rail
 from pages.kit.charts.template import Filled, number, several, template
 from pages.kit.charts.words import power_labels
 from pages.scaling.charts.window import Spec, panel, stack
 
-STEP, START = "looked_at", "start_at"  # the step on show, and the first one
+STEP = "looked_at"
+TIMELINE, BITS = "timeline", "bits"  # panels that a hand can drag
 STEPS, EVERY, NAMES = "steps", "every step", "names"
 AMAX, HOLDS = "amax", "the scale holds"
 ROOM = 0.1  # share of the width for the labels, which stand inside
 # Vega expressions: the label of a power of two that is short in full, and the row of the step on show.
 PLAIN = "datum.value > -4 && datum.value < 14 ? format(pow(2, datum.value), ',~r')"
-HERE = f"datum.step == (isArray({STEP}.step) ? {STEP}.step[0] : {START})"
+HERE = f"datum.step == {STEP}"
 
 
-def delayed_chart(amax: NDArray, steps: Mapping[str, NDArray], start: int, ink: Ink) -> Filled:
+def delayed_chart(amax: NDArray, steps: Mapping[str, NDArray], ink: Ink) -> Filled:
     """The picture: figures of one step, the timeline, and the range unused or overrun.
 
     - `amax`: log2 of every step's amax.
     - `steps`: columns, a value for each step with a history: `step`, log2 of `amax` and of the value that the
       scale `holds`, `bits` between them (below 0 on overflow), `overflows`, its history `first` to `last`.
-    - `start`: the first step on show.
     """
     low, high = (float(end(amax.tolist() + steps["holds"].tolist())) for end in (min, max))
     room = max(0.08 * (high - low), 0.25)
+    foot = np.full(steps["step"].size, low - 1.9 * room)  # the handle's height, below the name of amax
     return _delayed(ink).filled(
-        {STEPS: steps, EVERY: {"step": np.arange(amax.size), "amax": amax}, NAMES: _names(amax, steps)},
-        start=start,
+        {
+            STEPS: {**steps, "foot": foot},
+            EVERY: {"step": np.arange(amax.size), "amax": amax},
+            NAMES: _names(amax, steps),
+        },
+        last=amax.size - 1,
         along=[-0.5 - ROOM / (1 - ROOM) * amax.size, amax.size - 0.5],
-        heights=[low - room, high + room],
+        heights=[low - 2.7 * room, high + 2 * room],
         bits=[float(steps["bits"].min(initial=0.0)), float(steps["bits"].max(initial=0.0))],
     )
 
@@ -58,8 +63,9 @@ def _names(amax: NDArray, steps: Mapping[str, NDArray]) -> dict[str, list[object
 
 @template
 def _delayed(ink: Ink) -> Spec:
-    start = {"name": START, "value": number("start", 0.0)}
-    return stack([_figures(ink), _timeline(ink), _bits(ink)], ink, start)
+    bind = alt.binding_range(min=1, max=number("last", 2), step=1, name="Step ")
+    step = {"name": STEP, "value": 1, "bind": bind.to_dict()}
+    return stack([_figures(ink), _timeline(ink), _bits(ink)], ink, step)
 
 
 def _figures(ink: Ink) -> Spec:
@@ -119,8 +125,14 @@ def _timeline(ink: Ink) -> Spec:
         *_line_names(ink, x, alt.Y("at:Q", scale=y_scale, axis=axis)),
         over.mark_rule(**lost).encode(y2=alt.Y2("holds:Q")),
         over.mark_point(shape="triangle-up", fill=ink.lost_area, size=90, opacity=1, **lost),
-        _handles(),
+        *_history_name(ink, alt.Y("foot:Q", scale=y_scale, axis=axis)),
+        rail(
+            steps.transform_calculate(at="datum.step", words="'step ' + datum.step"),
+            x,
+            alt.Y("foot:Q", scale=y_scale, axis=axis),
+        ),
         height=270,
+        name=TIMELINE,
         title="amax of each step, and what its scale holds",
     )
 
@@ -128,28 +140,27 @@ def _timeline(ink: Ink) -> Spec:
 def _line_names(ink: Ink, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     names = alt.Chart(alt.NamedData(NAMES))
     bold = {"fontSize": 14, "fontWeight": "bold"}
-    above, below = (
-        beside(names.transform_filter(f"datum.words == '{word}'"), "datum.right", dx=0, **mark, **bold)
-        for word, mark in (
-            (HOLDS, {"baseline": "bottom", "dy": -6, "color": ink.scale}),
-            (AMAX, {"baseline": "top", "dy": 4, "color": ink.text}),
+    return [
+        name.encode(x=x, y=y, text="words:N")
+        for word, color, mark in (
+            (HOLDS, ink.scale, {"baseline": "bottom", "dy": -6}),
+            (AMAX, ink.text, {"baseline": "top", "dy": 4}),
         )
-    )
-    return [name.encode(x=x, y=y, text="words:N") for name in (*above, *below)]
+        for look in ({"stroke": ink.page, "strokeWidth": 5}, {"color": color})
+        for name in beside(
+            names.transform_filter(f"datum.words == '{word}'"), "datum.right", dx=0, **mark, **bold, **look
+        )
+    ]
 
 
-def _handles() -> alt.Chart:
-    start = [{"step": number("start", 1)}]
-    pick = alt.selection_point(
-        name=STEP, fields=["step"], on="pointerover", clear=False, toggle=False, value=start
-    )
-    return (
-        alt.Chart(alt.NamedData(STEPS))
-        .transform_calculate(x0="datum.step - 0.5", x1="datum.step + 0.5")
-        .mark_rect(opacity=0, aria=False)
-        .encode(x=_along("x0:Q"), x2=alt.X2("x1:Q"), tooltip=alt.value(None))
-        .add_params(pick)
-    )
+def _history_name(ink: Ink, y: alt.Y) -> list[alt.Chart]:
+    """The band's name, left of the handle."""
+    here = alt.Chart(alt.NamedData(STEPS)).transform_filter(HERE)
+    style = {"align": "right", "baseline": "middle", "dx": -20, "fontSize": 13, "text": "history"}
+    return [
+        here.mark_text(**style, **look).encode(x=_along(), y=y)
+        for look in ({"stroke": ink.page, "strokeWidth": 5}, {"color": ink.soft})
+    ]
 
 
 def _bits(ink: Ink) -> Spec:
@@ -172,4 +183,4 @@ def _bits(ink: Ink) -> Spec:
     zero = alt.Chart(alt.Data(values=[{"bits": 0}])).mark_rule(color=ink.text, strokeWidth=1)
     _, cursor = _history(ink)
     title = "Bits of the range: unused (up), overrun (down)"
-    return panel(bars, zero.encode(y=y), cursor, height=130, title=title)
+    return panel(bars, zero.encode(y=y), cursor, height=130, name=BITS, title=title)

@@ -6,7 +6,7 @@ from fp8core.experiments.amax_series import OFFERED_SERIES, RECORDED_SERIES
 from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
 from pages.scaling.charts.delayed import EVERY, STEPS
-from pages.scaling.delayed import delayed_spec, strategies
+from pages.scaling.delayed import delayed_spec, opening, strategies
 from tests.pages.specs import dataset
 from tests.pages.texts import notice
 
@@ -57,5 +57,4 @@ def test_a_step_is_drawn_with_the_history_of_its_scale():
 
 
 def test_the_picture_opens_at_the_largest_overflow_or_at_the_last_step():
-    assert [one["params"][0]["value"] for one in (spec(), spec((4.0, 2.0, 1.0)))] == [2, 2]
-    assert spec((4.0, 2.0, 1.0, 1.0))["params"][0]["value"] == 3
+    assert [opening(series, 2, 0) for series in (SERIES, (4.0, 2.0, 1.0), (4.0, 2.0, 1.0, 1.0))] == [2, 2, 3]
