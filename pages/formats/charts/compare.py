@@ -11,7 +11,7 @@ from fp8core.formats.binades import binade_runs
 from pages.formats.charts.words import hexadecimal, number
 from pages.kit.charts.curves import Series, curves
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.parts import SHAPES, dressed, tips
+from pages.kit.charts.parts import SHAPES, dressed, halo, tips
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.template import number as number_hole
 from pages.kit.charts.words import count, power_labels, power_of_two
@@ -211,8 +211,5 @@ def _splits(ink: Ink) -> alt.LayerChart:
     )
     style = {"align": "left", "baseline": "top", "dx": -4, "dy": 10, "fontSize": 14, "fontWeight": "bold"}
     names = alt.Chart(alt.NamedData(NAMES)).encode(x=x, y=y, text="kind:N")
-    titles = [
-        names.mark_text(**style, stroke=ink.page, strokeWidth=5),
-        names.mark_text(**style).encode(color=series.color()),
-    ]
-    return dressed(alt.layer(*curves(base, series, tooltip, width=2), *titles, height=330), ink)
+    titles = names.mark_text(**style, **halo(ink)).encode(color=series.color())
+    return dressed(alt.layer(*curves(base, series, tooltip, width=2), titles, height=330), ink)

@@ -85,6 +85,11 @@ def beside(data: alt.Chart, is_right: str, *, dx: float = 10, **mark: Any) -> li
     ]
 
 
+def halo(ink: Ink) -> dict[str, Any]:
+    """Give words in front of lines and marks a ground of paper (`page.css` paints it behind the letters)."""
+    return {"stroke": ink.page, "strokeWidth": 5}
+
+
 def spread(targets: Sequence[float], sizes: Sequence[float], tall: float) -> list[float]:
     """Middles from 0 to `tall` near the wanted ones, in order, without overlap of `sizes`."""
     places, top = [0.0] * len(targets), 0.0

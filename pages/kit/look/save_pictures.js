@@ -8,9 +8,9 @@ const DRAWN = "svg.marks, canvas, img, .stage svg";
 const LONGEST = 60;
 const SHARPNESS = 2;
 /** What CSS gives to letters, and to all that a stage draws. */
-const LETTERS = ["font-size", "font-family", "font-weight"];
-const STYLE = [...LETTERS, "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin",
-    "opacity", "display", "text-anchor", "paint-order"];
+const LETTERS = ["font-size", "font-family", "font-weight", "paint-order", "stroke-linejoin"];
+const STYLE = [...LETTERS, "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap",
+    "opacity", "display", "text-anchor"];
 const CARD = { width: 1200, height: 630, margin: 56, above: 36, gap: 16 };
 /** Size and line of a finding, in pixels; of one that needs more lines than two, and of the words below. */
 const HEADLINE = [52, 60], SMALLER = [42, 50], FOOT = 24;

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.parts import rail
+from pages.kit.charts.parts import halo, rail
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
 ROWS, GROUPS, CHANNELS, TILES = "rows", "groups", "channels", "tiles"
@@ -287,10 +287,9 @@ def _apart(ink: Ink) -> list[alt.Chart]:
     )
     words = [
         now.transform_filter(which)
-        .mark_text(align=align, baseline="middle", dx=dx, fontSize=13, **style)
+        .mark_text(align=align, baseline="middle", dx=dx, fontSize=13, color=ink.soft, **halo(ink))
         .encode(x=_x("at"), y=_y("y"), text="said:N")
         for which, align, dx in (("datum.at <= 64", "left", 20), ("datum.at > 64", "right", -20))
-        for style in ({"stroke": ink.page, "strokeWidth": 6}, {"color": ink.soft})
     ]
     ruler = now.mark_rule(color=ink.mid, strokeWidth=1.75)
     return [ruler.encode(x=_x("start"), x2="at:Q", y=_y("y")), *words, rail(stops, _x("at"), _y("y"), APART)]

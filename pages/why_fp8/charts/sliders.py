@@ -8,7 +8,7 @@ import altair as alt
 from pages.kit.charts.curves import Series, line
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW
-from pages.kit.charts.parts import SHAPES, beside, dressed, rail, tips
+from pages.kit.charts.parts import SHAPES, beside, dressed, halo, rail, tips
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
 LINES, ENDS, TURN, TIMES = "lines", "ends", "turn", "times"
@@ -104,14 +104,12 @@ def _limits(ink: Ink) -> alt.LayerChart:
     turn = alt.Chart(alt.NamedData(TURN)).encode(x=x)
     foot = alt.value(alt.ExprRef("height"))
     # The dotted line of the tokens passes behind all words.
-    halo = {"stroke": ink.page, "strokeWidth": 6}
     sides = [
-        turn.mark_text(align=side, dx=dx, dy=6, text=alt.ExprRef(words), **base, **style)
+        turn.mark_text(align=side, dx=dx, dy=6, text=alt.ExprRef(words), color=ink.soft, **base, **halo(ink))
         for side, dx, words in (
             ("right", -10, f"containerSize()[0] < {NARROW} ? 'memory' : 'memory is the limit'"),
             ("left", 10, f"containerSize()[0] < {NARROW} ? 'tensor cores' : 'the tensor cores are'"),
         )
-        for style in (halo, {"color": ink.soft})
     ]
     ends = (
         alt.Chart(alt.NamedData(ENDS))
