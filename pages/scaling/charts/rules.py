@@ -12,7 +12,7 @@ import numpy as np
 from pages.kit.charts.bars import histogram
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import view_title
-from pages.kit.charts.parts import RAIL, beside, rail, tips
+from pages.kit.charts.parts import RAIL, beside, halo, rail, tips
 from pages.kit.charts.template import Columns, Filled, several, template, text
 from pages.scaling.charts.window import Spec, panel, stack
 
@@ -106,7 +106,7 @@ def _one_block(row: int, tall: int, ink: Ink, scale: alt.Scale) -> list[alt.Char
     dx, is_right = 18 if row == HANDLE_ROW else 9, text("right", "datum.lands > 1")
     label = [
         side.encode(x=x, y=y, text=alt.Text("words:N"))
-        for side in beside(here, is_right, dx=dx, color=ink.text, fontSize=13)
+        for side in beside(here, is_right, dx=dx, color=ink.text, fontSize=13, **halo(ink))
     ]
     rails = [rail(with_amax, x, y, RAILS[row])] if row in RAILS else []
     return [stem, dot.encode(x=x, y=y, tooltip=tooltip), *label, *rails]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pages.kit.charts.bars import histogram
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW, axis_title
-from pages.kit.charts.parts import beside, rail, tips
+from pages.kit.charts.parts import beside, halo, rail, tips
 from pages.kit.charts.template import Filled, Spec, number, several, template, text
 from pages.kit.charts.words import power_labels
 
@@ -22,8 +22,8 @@ PICK = "pick"
 NUMBERS, DECIBELS, ALONG_CURVE = "numbers", "decibels", "along"
 CURVE, BINS, AMAX, SPANS = "curve", "bins", "amax", "spans"
 STEP, BIN = 0.25, 0.25  # octaves from one scale to the next, and in a bar of the histogram
-# In the last part of the axis, this share of it, the handle's words stand at its left.
-LARGEST, RIGHT_END = "largest number", 0.3
+# So near the end of the axis, in pixels, the handle's words stand at its left.
+LARGEST, RIGHT_END = "largest number", 125
 ZONES = ["becomes 0", "subnormal", "normal", "saturates"]
 Numbers = Mapping[str, NDArray]
 # Vega expression: the row of the curve at the reader's scale.
@@ -71,7 +71,7 @@ def window_chart(
         sizes=[left, right],
         beyond=beyond,
         largest=f"{largest} - datum.s",
-        crowded=f"datum.x0 > {right - RIGHT_END * (right - left)}",
+        crowded=f"datum.x0 > {right} - {RIGHT_END * (right - left)} / containerSize()[0]",
         shares=[0.0, float(bins["share"].max(initial=0.0)) * LABELS_ROOM],
         size=axis_title(f"number / scale, as {name} stores it"),
         zone=f"{middle} <= {zero} ? '{ZONES[0]}' : {middle} < {normal} ? '{ZONES[1]}' : "
@@ -93,7 +93,7 @@ def _histogram(ink: Ink) -> Spec:
         "x0:Q",
         title=text("size", "size"),
         scale=scale,
-        axis=alt.Axis(labelExpr=power_labels("datum.value"), tickMinStep=1, tickCount=10),
+        axis=alt.Axis(labelExpr=power_labels("datum.value"), tickMinStep=1, tickCount=10, labelPadding=12),
     )
     shares = alt.Scale(domain=several("shares", [0.0, 1.0]), nice=False)
     y = alt.Y("share:Q", scale=shares, axis=None)
@@ -117,7 +117,7 @@ def _histogram(ink: Ink) -> Spec:
         words="'scale 2^' + datum.s + ': ' + format(datum.dead, '.1%') + ' become 0, ' "
         "+ format(datum.saturated, '.1%') + ' saturate'",
     )
-    style = {"dy": -16, "fontSize": 14, "fontWeight": "bold", "color": ink.text}
+    style = {"dy": -16, "fontSize": 14, "fontWeight": "bold", "color": ink.text, **halo(ink)}
     names = [
         side.encode(x=x, y=alt.YDatum(0, scale=shares))
         for side in beside(
@@ -160,7 +160,7 @@ def _zones(ink: Ink, x: alt.X, scale: alt.Scale) -> list[alt.Chart]:
 def _fates(ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
     here = alt.Chart(alt.NamedData(CURVE)).transform_filter(HERE)
     size = alt.ExprRef(f"containerSize()[0] < {NARROW} ? 22 : 34")
-    style = {"align": "left", "baseline": "top", "color": ink.lost, "fontWeight": "bold"}
+    style = {"align": "left", "baseline": "top", "color": ink.lost, "fontWeight": "bold", **halo(ink)}
     dead, over = (
         here.transform_filter(f"datum.{share} > 0").transform_calculate(
             words=f"0.9995 < datum.{share} && datum.{share} < 1 ? '>99.9%' : format(datum.{share}, '.3~p')"
@@ -195,7 +195,7 @@ def _sqnr_curve(ink: Ink) -> Spec:
         filled=True, shape="diamond", size=130, color=ink.scale, opacity=1, stroke=ink.page
     ).encode(x=x, y=y)
     name = amax.mark_text(
-        dy=-14, align="left", color=ink.scale, fontWeight="bold", fontSize=13, text="amax scale"
+        dy=-14, align="left", color=ink.scale, fontWeight="bold", fontSize=13, text="amax scale", **halo(ink)
     ).encode(x=x, y=y)
     none = alt.Chart(alt.Data(values=[{"s": 0}]))
     one = none.mark_rule(color=ink.line).encode(x=x)
