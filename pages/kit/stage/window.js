@@ -281,8 +281,8 @@ export function stage(root, first, send) {
         front.put(name, "line", { x1: x, x2: x + 18, y1: p.base + 33, y2: p.base + 33, class: kind });
         front.put(`${name}w`, "text", { x: x + 23, y: p.base + 37, class: "note" }, label);
       };
-      key("key1", p.right - 128, "fp8", words.rounded);
-      key("key2", p.right - 56, "exact", "exact");
+      key("key1", p.right - 136, "fp8", words.rounded);
+      key("key2", p.right - 64, "exact", "exact");
     } else {
       const x = p.right + 26;
       const write = (name, lines, y, kind) => lines.forEach((line, i) => front.put(`${name}${i}`, "text", { x, y: y + i * 19, class: kind }, line));
