@@ -46,7 +46,7 @@ SCALE_FORMATS = tuple(
 )
 _RADIX = 1 << 20
 WIDTH, HEIGHT, FLAT = 780, 434, 345
-COLUMN, LEFT, WIDE, HEAD = 260, 26, 206, 26
+COLUMN, LEFT, WIDE, HEAD = 260, 26, 206, 32
 _AROUND = {"stroke": "transparent", "strokeWidth": 16}  # a click a little beside a point counts, too
 _BOLD = {"fontWeight": "bold", "fontSize": 13}
 
@@ -239,20 +239,19 @@ def _k_arrow(side: Side, left: float, top: float, tall: float, ink: Ink) -> list
 
 def _words(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[Row]:
     first, scale, unusual = cell.words
-    y, symbol = top + tall + 17, f"{cell.side.value} = {cell.matmul.symbol(cell.side)}"
+    y, symbol = top + tall + 17, cell.matmul.symbol(cell.side)
+    narrow = f"{symbol}, {first}".replace(" × ", "×")
     more, below = ", ".join(filter(None, (scale, unusual))), 16
     if cell.is_chosen and cell.tile:  # on a telephone the names of the strip stand in this line's place
         more, scale, below = more.removeprefix(f"{cell.scale} "), "", 44
     words = [
-        word(left, y, f"{symbol}, {first}", ink.text, narrow=first, **_BOLD),
+        word(left, y, f"{cell.side.value} = {symbol}, {first}", ink.text, narrow=narrow, **_BOLD),
         word(left, y + below, more, ink.soft, narrow=scale, fontSize=13),
     ]
     if cell.side is Side.A:
-        k, operands = f"K = {cell.matmul.k.value}", "·".join(map(cell.matmul.symbol, Side))
         words += [
             word(left, 7, cell.matmul.title, ink.text, fontSize=15, fontWeight="bold"),
-            word(left + WIDE, 7, k, ink.k, narrow="", align="right", **_BOLD),
-            word(left + WIDE, 7, "", ink.text, narrow=operands, align="right", fontSize=13),
+            word(left + WIDE, 7, f"K = {cell.matmul.k.value}", ink.k, n_y=24, align="right", **_BOLD),
         ]
     return words
 
@@ -260,5 +259,5 @@ def _words(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[R
 def _verdict(at: int, verdict: Verdict, height: float, ink: Ink) -> Row:
     holds, words, short = verdict
     mark, color = ("✓", ink.text) if holds else ("✗", ink.lost)
-    narrow = f"{mark} {short.removeprefix('yes, ').replace(' the ', ' ')}"
+    narrow = f"{mark} {'scales fit' if holds else short}"
     return word(COLUMN * at + LEFT, height - 10, f"{mark} {words}", color, narrow=narrow, **_BOLD)
