@@ -15,7 +15,7 @@ from fp8core.rounding import Overflow
 from pages.formats.charts.words import number
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW
-from pages.kit.charts.parts import beside, dressed, tips
+from pages.kit.charts.parts import beside, dressed, halo, tips
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.template import number as number_hole
 from pages.kit.charts.words import power_labels
@@ -30,7 +30,7 @@ CELLS, ENDS, BANDS = "cells", "ends", "bands"
 Row = dict[str, Any]
 # Fates of a run, broken into the lines that a band has room for.
 LEARNS, LOSES = "learns", "loses small\nnumbers"
-CLIPPED, OVER = "is slow: large\nnumbers clipped", "is over:\nno finite loss"
+CLIPPED, OVER = "is slow: large\nnumbers clipped", "is over: no\nfinite loss"
 
 
 def ends_chart(rows: Sequence[Row], room: int, ink: Ink) -> Filled:
@@ -70,12 +70,14 @@ def _ends(ink: Ink) -> alt.LayerChart:
     shapes = {LEARNS: "circle", LOSES: "triangle-down", CLIPPED: "square", OVER: "cross"}
     shape = alt.Scale(domain=list(shapes), range=list(shapes.values()))
     learns = alt.when(alt.datum.fate == LEARNS)
+    ground = learns.then(alt.value(ink.win)).otherwise(alt.value(ink.page))
     bands = alt.Chart(alt.NamedData(BANDS))
     band = bands.transform_filter(alt.datum.fate == LEARNS).mark_rect(color=ink.win)
     color = learns.then(alt.value(ink.scale)).otherwise(alt.value(ink.lost))
-    bold = {"baseline": "top", "fontSize": 15, "fontWeight": "bold", "lineBreak": "\n"}
+    size = alt.ExprRef(f"containerSize()[0] < {NARROW} ? 12 : 15")
+    bold = {"baseline": "top", "fontSize": size, "fontWeight": "bold", "lineBreak": "\n", **halo(ink)}
     words = [
-        side.encode(x=alt.X("at:Q"), y=alt.value(8), text="fate:N", color=color)
+        side.encode(x=alt.X("at:Q"), y=alt.value(8), text="fate:N", color=color, stroke=ground)
         for side in beside(bands, "datum.is_last", dx=8, **bold)
     ]
     points = (
