@@ -27,7 +27,7 @@ def too_large(job: GemmJob) -> str:
     if numbers <= MOST:
         return ""
     most = f"at most {MOST / 1e6:.0f} are drawn"
-    return f"No sum by a click: A and B have {numbers / 1e6:,.0f} million numbers, {most}."
+    return f"No sum by a click: A and B have\n{numbers / 1e6:,.0f} million numbers, {most}."
 
 
 def sum_curve(text: str, row: Row) -> SumCurve | None:

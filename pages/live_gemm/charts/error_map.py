@@ -239,12 +239,13 @@ def _words(ink: Ink) -> list[alt.Chart]:
         return row.mark_text(**mark).encode(**_at(x, y), text="text:N")
 
     bold = {"fontWeight": "bold"}
+    pick = {"opacity": alt.ExprRef("listed"), "lineBreak": "\n"}
     return [
-        words("n", _LEFT, f"{_TOP - 12}", color=ink.n, **bold),
-        words("m", f"{_LEFT} - 12", f"{_TOP} + {_SIDE}", color=ink.m, angle=270, **bold),
+        words("n", _LEFT, f"{_TOP - 18}", color=ink.n, **bold),
+        words("m", f"{_LEFT} - 18", f"{_TOP} + {_SIDE}", color=ink.m, angle=270, **bold),
         words("legend", _LEFT, f"{_TOP} + {_SIDE} + 18", opacity=_IF_WIDE),
         words("worst", f"{_WIDE} ? {_WORST} : 0", f"{_TOP + 8}", fontSize=15, opacity=_IF_LISTED),
-        words("pick", f"{_WIDE} ? {_WORST} : 0", _PICK, opacity=_IF_LISTED),
+        words("pick", _SUM_LEFT, f"{_WIDE} ? {_PICK} : {_SUM_WORDS}", **pick),
         words("element", _SUM_LEFT, _SUM_WORDS, color=ink.text, fontSize=15, **bold),
         words("reference", _SUM_LEFT, f"{_SUM_WORDS} + 20", color=ink.text),
         words("gpu", _SUM_LEFT, f"{_SUM_WORDS} + 38", opacity=_IF_WIDE),
@@ -282,10 +283,9 @@ def _sums(ink: Ink) -> list[alt.Chart]:
         ("exact:Q", "exact", ".4g"),
         ("rounded:Q", "of quantized numbers", ".4g"),
     )
-    line = base.transform_filter("datum.k === 0").mark_rule(color=ink.k, strokeWidth=1.75)
-    arrow = base.transform_filter("datum.k === 0").mark_point(
-        shape="triangle-right", filled=True, size=80, color=ink.k, opacity=1
-    )
+    once = base.transform_filter("datum.k === 0")
+    line = once.mark_rule(color=ink.k, strokeWidth=1.75)
+    arrow = once.mark_point(shape="triangle-right", filled=True, size=80, color=ink.k, opacity=1)
     return [
         base.mark_area(color=ink.lost_area).encode(x=x, y=y("exact"), y2="rounded"),
         base.mark_line(color=ink.mid, strokeWidth=2).encode(x=x, y=y("exact")),
@@ -293,7 +293,17 @@ def _sums(ink: Ink) -> list[alt.Chart]:
         base.mark_point(size=60, opacity=0).encode(x=x, y=y("rounded"), tooltip=tooltip),
         line.encode(**_at(_SUM_LEFT, f"{_SUM_LOW} + 4"), x2=alt.value(alt.ExprRef(right))),
         arrow.encode(**_at(right, f"{_SUM_LOW} + 4")),
+        *_key(once, 56, "quantized", ink.text, ink),
+        *_key(once, 152, "exact", ink.mid, ink),
     ]
+
+
+def _key(base: alt.Chart, x: float, name: str, color: str, ink: Ink) -> list[alt.Chart]:
+    """A line's color and its name below the axis of K."""
+    left, y, end = f"{_SUM_LEFT} + {x}", f"{_SUM_LOW} + 20", alt.ExprRef(f"{_SUM_LEFT} + {x + 18}")
+    rule = base.mark_rule(color=color, strokeWidth=2.5).encode(**_at(left, y), x2=alt.value(end))
+    words = base.mark_text(text=name, fontSize=13, align="left", dx=24, color=ink.soft)
+    return [rule, words.encode(**_at(left, y))]
 
 
 def _figures(ink: Ink) -> list[alt.Chart]:
