@@ -8,7 +8,8 @@ from typing import Any
 import altair as alt
 
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.parts import dressed, tips
+from pages.kit.charts.legible import NARROW
+from pages.kit.charts.parts import dressed, halo, tips
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
@@ -250,20 +251,32 @@ def _lines(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
             tooltip=tips(("label:N", "at most"), ("source:N", "from")),
         )
     )
+    is_narrow = f"containerSize()[0] < {NARROW}"
     labels = [
         alt.Chart(alt.NamedData("labels"))
         .transform_filter(alt.datum.below == is_below)
-        .mark_text(align="right", baseline="top" if is_below else "bottom", dx=-4, dy=3 if is_below else -3)
-        .encode(x=x, y=y, text="label:N", color=color)
+        .transform_calculate(words=f"{is_narrow} ? split(datum.label, ' ')[0] : datum.label")
+        .mark_text(
+            align="right",
+            baseline="top" if is_below else "bottom",
+            dx=-4,
+            dy=3 if is_below else -3,
+            **halo(ink),
+        )
+        .encode(x=x, y=y, text="words:N", color=color)
         for is_below in (False, True)
     ]
     names = (
         alt.Chart(alt.NamedData("names"))
-        .mark_text(align="right", baseline="top", lineBreak="\n", lineHeight=_LINE, color=ink.soft)
+        # On a telephone the memory's speed without its GPU.
+        .transform_calculate(words=f"{is_narrow} ? replace(datum.text, /.+: (?=[0-9])/g, '') : datum.text")
+        .mark_text(
+            align="right", baseline="top", lineBreak="\n", lineHeight=_LINE, color=ink.soft, **halo(ink)
+        )
         .encode(
             x=alt.value(alt.ExprRef(f"width - {_CORNER}")),
             y=alt.value(alt.ExprRef(f"height - {_CORNER + _NAMES * _LINE}")),
-            text="text:N",
+            text="words:N",
         )
     )
     return [rules, names, *labels]
