@@ -93,16 +93,17 @@ UNREADABLE = """() => [...document.querySelectorAll('svg.marks')].flatMap(svg =>
         const outside = box.left < inside.left - 1 || box.right > inside.right + 1;
         if (outside || said.endsWith('…')) found.push(said + ' is cut');
         if (size < 11) found.push(said + ' has ' + size + ' px');
+        const { stroke, paintOrder } = getComputedStyle(word);
+        if (stroke !== 'none' && !paintOrder.startsWith('stroke')) found.push(said + ' under its own halo');
         boxes.slice(i + 1).forEach((other, j) => {
             const wide = Math.min(box.right, other.right) - Math.max(box.left, other.left);
             const tall = Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top);
-            const halo = box.left === other.left && said === words[i + 1 + j].textContent;
-            if (wide > 3 && tall > 4 && !halo) found.push(said + ' over ' + words[i + 1 + j].textContent);
+            if (wide > 3 && tall > 4) found.push(said + ' over ' + words[i + 1 + j].textContent);
         });
     });
     return found;
 })"""
-"""Words of the page's charts that are cut off, smaller than 11 pixels, or over other words."""
+"""Words of the page's charts that are cut off, smaller than 11 pixels, or under a halo or other words."""
 
 STRUCK = """() => [...document.querySelectorAll('svg.marks')].flatMap(svg => {
     const shown = chosen => [...svg.querySelectorAll(chosen)].filter(one => !one.closest('.role-legend'));

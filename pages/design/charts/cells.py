@@ -240,13 +240,15 @@ def _k_arrow(side: Side, left: float, top: float, tall: float, ink: Ink) -> list
 def _words(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[Row]:
     first, scale, unusual = cell.words
     y, symbol = top + tall + 17, cell.matmul.symbol(cell.side)
-    narrow = f"{symbol}, {first}".replace(" × ", "×")
+    form, _, tile = first.partition(" ")
+    narrow, narrow_more = f"{symbol}, {form}", f"{tile}, {cell.scale}" if tile else scale
     more, below = ", ".join(filter(None, (scale, unusual))), 16
     if cell.is_chosen and cell.tile:  # on a telephone the names of the strip stand in this line's place
-        more, scale, below = more.removeprefix(f"{cell.scale} "), "", 44
+        more, below = more.removeprefix(f"{cell.scale} "), 44
+        narrow, narrow_more = f"{symbol}, {tile}", ""
     words = [
         word(left, y, f"{cell.side.value} = {symbol}, {first}", ink.text, narrow=narrow, **_BOLD),
-        word(left, y + below, more, ink.soft, narrow=scale, fontSize=13),
+        word(left, y + below, more, ink.soft, narrow=narrow_more, fontSize=13),
     ]
     if cell.side is Side.A:
         words += [

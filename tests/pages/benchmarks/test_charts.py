@@ -25,7 +25,7 @@ def labels(spec) -> dict[str, str]:
     baselines = {}
     for layer in marks(spec, "text"):
         if layer["data"].get("name") == "labels":
-            (where,) = layer["transform"]
+            where, _ = layer["transform"]
             is_below = next(side for words, side in sides.items() if words in where["filter"])
             names = [row["label"] for row in rows(spec, "labels") if row["below"] is is_below]
             baselines |= dict.fromkeys(names, layer["mark"]["baseline"])
