@@ -14,8 +14,8 @@ from pages.kit.charts.template import Filled, by_column, number, several, templa
 LINES, ENDS, TURN, TIMES = "lines", "ends", "turn", "times"
 TOKENS = "power"  # the parameter of the slider: log2 of the tokens
 _TICKS = [digit * 10.0**power for power in range(-2, 5) for digit in (1, 2, 5)]
-# Pixels of the lines' names, of the two times at the right of a wide picture, and of their longest bar.
-_NAMES, _ASIDE, _LONGEST = 84, 320, 120
+# Pixels of the lines' names, of the longest times at the right of a wide picture, and of their longest bar.
+_NAMES, _ASIDE, _LONGEST = 84, 348, 120
 _FIRST_LINE, _LINE = 64, 26
 _PLOT = f"(width >= 900 ? width - {_ASIDE} : width - {_NAMES} + (width < 360 ? 16 : 0))"
 
