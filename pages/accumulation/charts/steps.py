@@ -81,10 +81,11 @@ class StepScene:
 
     @cached_property
     def low(self) -> int:
+        """The exponent of the lowest row, which stays free of bits for the zeros."""
         steps = self.plain or self.steps
         terms = np.concatenate([step.terms for step in steps])
         bottoms, cuts = bottom_bits(terms[terms != 0]), min(step.cut for step in steps) - 2
-        return max(min(int(bottoms.min(initial=self.high)), cuts), self.high - MOST_BITS)
+        return max(min(int(bottoms.min(initial=self.high)) - 1, cuts), self.high - MOST_BITS)
 
     @property
     def strip(self) -> float:
@@ -391,7 +392,7 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, ...]:
         data=alt.NamedData(TERMS),
     )
     bold = {"fontSize": 13, "fontWeight": "bold", "baseline": "bottom"}
-    zeros = now.transform_filter(f"datum.gone && {FALL} == 1").mark_text(color=ink.lost, **bold)
+    zeros = now.transform_filter(f"datum.gone && {FALL} == 1").mark_text(dy=3, color=ink.lost, **bold)
     sign = now.mark_text(dy=-1, color=ink.text, **bold)
     label = now.mark_text(fontSize=12, baseline="top", color=ink.soft)
     cover = now.mark_rect(opacity=0, color=ink.text)
