@@ -21,6 +21,10 @@ MARKED = """() => [...CSS.highlights.get('fp8-words') ?? []].map(
         return {word: range.toString(), x: x + width / 2, y: y + height / 2};
     })"""
 """The words of the page that are marked in HTML, and their places."""
+LAST_WORD = """line => {
+    const end = line.getPointAtLength(line.getTotalLength() - 3).matrixTransform(line.getScreenCTM());
+    return [end.x, end.y - 5];
+}"""
 LINES = "() => document.querySelectorAll('svg > path.fp8-line').length"
 
 
@@ -44,6 +48,11 @@ def test_each_word_has_one_mark_also_in_a_picture_and_is_explained_to_mouse_and_
     tip = page.locator(".fp8-tip")
     tip.wait_for()
     assert tip.inner_text() == glossary()["amax"].says
+    page.mouse.move(2, 2)
+    tip.wait_for(state="hidden")
+    page.mouse.move(*page.locator("svg > path.fp8-line").evaluate(LAST_WORD))
+    tip.wait_for()
+    assert tip.inner_text() == glossary()["saturate"].says
     page.mouse.move(2, 2)
     tip.wait_for(state="hidden")
     page.get_by_role("button", name="Explain the words on this page").focus()

@@ -100,7 +100,8 @@ function wordAt(x, y, reach = 1) {
     for (const { term, range } of marks) {
         const box = boxOf(range);
         if (x < box.left - reach || x > box.right + reach || y < box.top - reach || y > box.bottom + reach) continue;
-        const root = range.startContainer.getRootNode(), host = root.host ?? range.startContainer.parentElement;
+        const element = range.startContainer.parentElement;
+        const host = element.getRootNode().host ?? element.closest("svg:not(svg svg)") ?? element;
         const over = document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
         if (over && (host.contains(over) || over.contains(host))) return { term, box };
     }
