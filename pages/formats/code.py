@@ -162,9 +162,11 @@ def _becomes(current: Current, ink: Ink) -> str:
         side = "large" if ratio > 0 else "small"
         words = f"{percent_text(abs(ratio))} too {side}" if current.value else "vanishes"
         off = f'<span style="color:{ink.lost};font-weight:650">{words}</span>' if ratio else ""
-    name = "" if current.typed is None else f"{number(current.typed)} "
+    name = f"Code {hexadecimal(current.code, current.format)} is"
+    if current.typed is not None:
+        name = f"{number(current.typed)} becomes"
     return (
-        f'<div style="font-size:16px;color:{ink.soft}">{name}becomes</div>'
+        f'<div style="font-size:16px;color:{ink.soft}">{name}</div>'
         '<div style="display:flex;flex-wrap:wrap;gap:0 12px;align-items:baseline">'
         '<span style="font-size:38px;line-height:46px;font-weight:650;'
         f'color:{ink.text}">{number(current.value)}</span>{off}</div>'
@@ -250,10 +252,12 @@ def _line(controls: Controls, current: Current, center: int, place: Place) -> No
         + (f"; the number {number(current.typed)} is marked" if current.typed is not None else "")
         + ". A click on a neighbor takes it.",
     )
+    at = current.value if current.typed is None else current.typed
+    stops = [stop for stop in rows["at"] if stop is not None]
     with chart:
         Hand(label="The number").mount(
             "hand_formats_line",
-            at=current.value if current.typed is None else current.typed,
+            at=min(max(at, stops[0]), stops[-1]),  # a number beyond the line, such as infinity
             on_change=lambda at: controls.preset(**{NUMBER.key: repr(float(at))}),
         )
 

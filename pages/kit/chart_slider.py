@@ -1,6 +1,7 @@
 """Charts with a slider, radio buttons or a gold handle in the browser. The address keeps the position."""
 
 import json
+import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +45,8 @@ class Hand:
         Over a chart without a slider it stands `at` a position, and `on_change` gets each new one before a
         run.
         """
+        if at is not None and not math.isfinite(at):
+            raise ValueError(f"a handle needs a finite position, got {at}")
 
         def take(move: dict[str, Any]) -> None:
             if on_change is not None and isinstance(position := move.get("at"), int | float):

@@ -374,7 +374,7 @@ def _strip(ink: Ink) -> alt.LayerChart:
 PICK, CODES, CURRENT = "pick", "codes", "current"
 # The most bits of a format with a table.
 LARGEST = 8
-ROW_HEIGHT, AXIS_HEIGHT, LEAST_WIDTH = 22, 86, 34
+ROW_HEIGHT, AXIS_HEIGHT, LEAST_WIDTH = 22, 86, 42
 
 
 def columns_of(bits: int) -> int:

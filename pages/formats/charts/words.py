@@ -26,17 +26,16 @@ def number(value: float, digits: int = 10) -> str:
 
 
 def glance(value: float) -> str:
-    """A value in at most five characters, rounded."""
-    if value == 0:
-        return "−0" if math.copysign(1.0, value) < 0 else "0"
-    if not math.isfinite(value):
-        return number(value)
+    """A value in at most seven characters, such as ``−0.3125`` or ``≈−0.014``."""
+    exact = number(value)
+    if len(exact.lstrip("−")) <= 6:
+        return exact
     if 1e-3 <= abs(value) < 1e5:
-        texts = (np.format_float_positional(float(f"{value:.{n}g}"), trim="-") for n in (5, 3, 2, 1))
+        texts = (np.format_float_positional(float(f"{value:.{n}g}"), trim="-") for n in (3, 2, 1))
         text = next(text for text in texts if len(text.lstrip("-")) <= 5)
     else:
         text = f"{value:.0e}".replace("e-0", "e-").replace("e+", "e").replace("e0", "e")
-    return text.replace("-", "−")
+    return "≈" + text.replace("-", "−")
 
 
 def hexadecimal(code: int, format_: Format) -> str:
