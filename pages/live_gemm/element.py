@@ -18,7 +18,7 @@ RULE = (
     "and adds their products in fp64. So it shows what rounding the operands costs. The GPU's own D "
     "has its tensor core's rounding as well; it is kept for the elements that are farthest off."
 )
-_ELEMENT = re.compile(r"([0-9]{1,7})\.([0-9]{1,7})", re.ASCII)
+_ELEMENT = re.compile(r"([0-9]{1,7})[.,]([0-9]{1,7})", re.ASCII)
 
 
 def too_large(job: GemmJob) -> str:
@@ -30,13 +30,25 @@ def too_large(job: GemmJob) -> str:
     return f"No sum by a click: A and B have\n{numbers / 1e6:,.0f} million numbers, {most}."
 
 
-def sum_curve(text: str, row: Row) -> SumCurve | None:
-    """The sum of an element such as ``3.7``; None without one, or until the sum is there."""
-    job, match = row.job, _ELEMENT.fullmatch(text)
-    if match is None or too_large(job):
+def read_element(text: str, job: GemmJob) -> tuple[int, int] | None:
+    """The element that a text such as ``3.7`` names; None without one.
+
+    Raises ValueError with what came and what is needed.
+    """
+    if not text.strip():
         return None
-    element = int(match[1]), int(match[2])
-    if element[0] >= job.m or element[1] >= job.n:
+    match = _ELEMENT.fullmatch(text.strip())
+    if match is not None and int(match[1]) < job.m and int(match[2]) < job.n:
+        return int(match[1]), int(match[2])
+    raise ValueError(
+        f"Got “{text}” as an element of D; needed is row.column, such as 3.7, up to {job.m - 1}.{job.n - 1}."
+    )
+
+
+def sum_curve(element: tuple[int, int] | None, row: Row) -> SumCurve | None:
+    """The sum of an element; None without one, or until the sum is there."""
+    job = row.job
+    if element is None or too_large(job):
         return None
     of_job = (job.own or job.recipe, job.matmul, (job.m, job.n, job.k), job.input.value, job.seed)
     call = Call(element_sum, (*of_job, element))

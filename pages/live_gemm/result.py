@@ -190,7 +190,12 @@ def _draw_error(row: Row) -> None:
 
 
 def _draw_map(controls: Controls, row: Row, tall: float, place: Place) -> None:
-    curve, refusal = element.sum_curve(controls.draw(ELEMENT), row), element.too_large(row.job)
+    picked, refusal = None, element.too_large(row.job)
+    try:
+        picked = element.read_element(controls.draw(ELEMENT), row.job)
+    except ValueError as error:
+        place.warning(plain(str(error)))
+    curve = element.sum_curve(picked, row)
 
     def pick(mark: Mapping[str, Any]) -> None:
         if mark.get("row") is not None and not refusal:

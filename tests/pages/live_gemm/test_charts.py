@@ -11,7 +11,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16
 from pages.live_gemm.charts.error_map import cut, error_map
 from pages.live_gemm.charts.timings import MATMUL, OURS, PEER, QUANTIZE, Contender, Figure, timings
-from pages.live_gemm.element import gpu_words, sampled, sum_curve, too_large
+from pages.live_gemm.element import gpu_words, read_element, sampled, too_large
 from tests.kernels.measure.made_up import changed
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.specs import dataset, rows
@@ -128,9 +128,8 @@ def test_the_sum_of_an_element_goes_from_nothing_to_both_results():
     assert f"exact {sums.exact[-1]:.3g}".replace("-", "−") in words["reference"]
 
 
-@pytest.mark.parametrize("text", ["", "3", "3.7.1", "-1.2", "64.0", "x.y"])
-def test_what_names_no_element_has_no_sum(text):
-    assert sum_curve(text, row(job(Act.FINE))) is None
+def test_an_element_is_read_with_a_point_or_a_comma():
+    assert [read_element(text, job(Act.FINE)) for text in ("3.7", " 3,7", "")] == [(3, 7), (3, 7), None]
 
 
 def test_a_map_of_more_numbers_than_are_drawn_says_so_and_is_not_clickable():

@@ -158,6 +158,14 @@ def test_a_row_with_parts_missing_is_shown(open_app, tmp_path, changes):
     assert "**Speed**: 100 µs, the median of" in texts(at)
 
 
+@pytest.mark.parametrize("text", ["3", "3.7.1", "-1.2", "4096.0", "x.y"])
+def test_what_names_no_element_is_refused_in_a_sentence(open_app, tmp_path, text):
+    record(tmp_path, [gpu_row(GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=7168))])
+    at = open_app(PAGE, recipe="mxfp8", element=text)
+    assert at.warning[0].value.startswith(f"Got “{text}” as an element of D; needed is row.column")
+    assert at.get("vega_lite_chart")
+
+
 @pytest.mark.parametrize(
     ("equal", "says"), [(9, "all of 9 sampled outputs"), (7, "2 of 9 sampled outputs differ")]
 )
