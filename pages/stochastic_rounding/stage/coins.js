@@ -49,11 +49,12 @@ export function stage(root, first, send) {
     piles(width, base, [thrown - up, up]);
     mean(width, base + 66, height - BUTTON - 30);
     button.style.translate = `0 ${height - BUTTON + 4}px`;
-    svg.setAttribute("aria-label", `${data.names.x}, thrown ${thrown} times: ${up} times ${data.names.high}`
+    svg.setAttribute("aria-label", `${data.names.x}, thrown ${times(thrown)}: ${times(up)} ${data.names.high}`
       + (thrown ? `, mean ${means[thrown - 1].toFixed(3)}` : ""));
     marks.end();
   }
   const write = (name, x, y, kind, text) => marks.put(name, "text", { x, y, class: kind }, text);
+  const times = (count) => (count === 1 ? "once" : `${count} times`);
 
   /** The two results, a dot a throw. */
   function piles(width, base, counts) {
@@ -63,7 +64,7 @@ export function stage(root, first, send) {
     while (pitch > SMALLEST && Math.ceil(Math.max(...counts) / wide()) * pitch > tall) pitch -= 0.25;
     const across = wide(), place = (x) => 8 + ((x - data.low) / (data.high - data.low || 1)) * (width - 16);
     write("head", 0, 14, "title", data.names.x);
-    write("times", width, 14, "note end", `thrown ${thrown} times`);
+    write("times", width, 14, "note end", `thrown ${times(thrown)}`);
     const next = [0, 0];
     [...data.ups.slice(0, thrown)].forEach((one, i) => {
       const side = Number(one), at = next[side]++, x = pitch * ((at % across) + 0.5), y = base - 10 - pitch * (Math.floor(at / across) + 0.5);
@@ -71,7 +72,7 @@ export function stage(root, first, send) {
     });
     counts.forEach((count, side) => {
       const y = base - 18 - pitch * Math.ceil(count / across);
-      write(`count${side}`, side ? width : 0, y, side ? "end" : "", `${count} times`);
+      write(`count${side}`, side ? width : 0, y, side ? "end" : "", times(count));
       const x = side ? width - 8 : 8;
       marks.put(`end${side}`, "line", { x1: x, x2: x, y1: base - 6, y2: base + 6, class: "tick" });
     });
@@ -100,7 +101,9 @@ export function stage(root, first, send) {
     marks.put("line", "path", { d: path(points), class: "line" });
     const [endX, endY] = points.at(-1), isRight = endX > width / 2;
     marks.put("last", "circle", { cx: endX, cy: endY, r: 5, class: "last" });
-    const down = endY < top + 56 ? endY + 34 : endY - 14;
+    // Clear of the exact light's line where that is near.
+    const near = Math.abs(y(data.x) - endY) < 40 ? y(data.x) : endY;
+    const down = endY < top + 56 ? Math.max(endY, near) + 34 : Math.min(endY, near) - 14;
     write("figure", endX + (isRight ? 0 : 8), down, isRight ? "figure end" : "figure", means[thrown - 1].toFixed(3));
     write("spread", endX + (isRight ? -74 : 82), down, isRight ? "note end" : "note", `± ${deviations[thrown - 1].toFixed(3)}`);
   }
