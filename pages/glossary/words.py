@@ -3,8 +3,6 @@
 from functools import lru_cache
 from html import escape
 
-import streamlit as st
-
 from pages.kit.controls import Controls
 from pages.kit.inert import quoted
 from pages.kit.terms.explain import TERM as TERM_KEY
@@ -34,7 +32,7 @@ KNOW = (
     "On the other pages, a dotted line under a word shows its sentence. The link below each entry opens the "
     "page that shows it, with the controls set."
 )
-NOTHING = "No term, no other name and no sentence holds {}. Try one word of it."
+NOTHING = "No word or sentence here contains {}."
 _INDEX = """<style>
 .index { container-type: inline-size; }
 .index div { columns: 5 124px; column-gap: 2cqw; font-size: clamp(13px, 1.42cqw, 15px);
@@ -57,12 +55,12 @@ def show(controls: Controls) -> None:
         draw_notice(f"Point at one of **{len(terms)} words**, or tap it. It shows its sentence.")
         stage().html(_index())
     else:
-        draw_notice(f"**{len(terms)} of {len(glossary())} words** match.")
-    if not terms:
-        st.info(NOTHING.format(quoted(text)))
+        words = f"**{len(terms)} of {len(glossary())} words** match."
+        draw_notice(words if terms else NOTHING.format(quoted(text)))
+    place = stage()
     for term in terms:
-        st.html(entry(term))
-        st.page_link(f"pages/{term.page}.py", icon=":material/arrow_forward:", query_params=term.params)
+        place.html(entry(term))
+        place.page_link(f"pages/{term.page}.py", icon=":material/arrow_forward:", query_params=term.params)
 
 
 def search(text: str) -> tuple[Term, ...]:
