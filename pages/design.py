@@ -42,11 +42,7 @@ with view.below:
                 show_runs(controls, draft.line)
         draw_summary(controls, draft, base, figures, st if section == "recipe" else view.know)
     if draft.unread:
-        st.error(
-            "The recipe in the address cannot be read, so this is the one to begin with: "
-            f"{plain(draft.unread)}.",
-            icon=":material/error:",
-        )
+        view.warning.error(f"The link's recipe cannot be read: {plain(draft.unread)}. Shown is {base.title}.")
     if draft.recipe is None:
         st.warning(
             "These choices exclude each other: "

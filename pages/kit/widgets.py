@@ -6,7 +6,7 @@ A value from an address or another page that does not fit becomes the nearest th
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import ModuleType
@@ -24,9 +24,12 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _DECIMAL = re.compile(
     r"[+-]?([0-9]{1,18}\.?[0-9]{0,18}|\.[0-9]{1,18})(e[+-]?[0-9]{1,3})?", re.ASCII | re.IGNORECASE
 )
-# Options that a sentence names. Every recipe and every format is named, but not every term.
-_NAMES_LIMIT = 30
+_NAMES_LIMIT = 8  # options that a sentence names
 _TRUTH = {"true": True, "false": False}
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(names) if len(names) <= _NAMES_LIMIT else f"the {len(names)} in its list"
 
 
 class NumberStyle(Enum):
@@ -100,9 +103,7 @@ class Choice(Control[T]):
 
     @property
     def needs(self) -> str:
-        names = [text for text in map(self.text, self.options) if text]
-        more = len(names) - _NAMES_LIMIT
-        return f"one of {', '.join(names[:_NAMES_LIMIT])}" + (f" and {more} more" if more > 0 else "")
+        return f"one of {_listed([text for text in map(self.text, self.options) if text])}"
 
     def accepts(self, value: object) -> bool:
         return any(type(value) is type(option) and value == option for option in self.options)
@@ -278,8 +279,8 @@ class Several(Control[list[str]]):  # type: ignore[type-var]
     @property
     def needs(self) -> str:
         if self.most is not None:
-            return f"from 1 to {self.most} of {', '.join(self.options)}, joined by commas"
-        return f"some of {', '.join(self.options)}, joined by commas, or {_NONE}"
+            return f"from 1 to {self.most} of {_listed(self.options)}, joined by commas"
+        return f"some of {_listed(self.options)}, joined by commas, or {_NONE}"
 
     def accepts(self, value: object) -> bool:
         return (

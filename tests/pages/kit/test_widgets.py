@@ -42,5 +42,4 @@ def test_the_options_that_a_choice_needs_are_named_as_far_as_one_reads_them():
     few = Choice(key="chapter", label="", options={"": "All", "why": "Why", "tiles": "Tiles"}, default="")
     assert few.needs == "one of why, tiles"
     many = Choice(key="n", label="", options={n: str(n) for n in range(110)}, default=0)
-    assert many.needs.startswith("one of 0, 1, ")
-    assert many.needs.endswith(", 29 and 80 more")
+    assert many.needs == "one of the 110 in its list"
