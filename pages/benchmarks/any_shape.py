@@ -218,7 +218,7 @@ def notice(gemms: Sequence[Group]) -> str:
     best = max(gemms, key=lambda group: group.ratios.geometric_mean)
     slowest = min((one for group in gemms for one in group.gemms), key=lambda one: one.row.ratio)
     return (
-        f"On {count(best.ratios.count, 'shape')} that nobody chose, {best.title} is **"
+        f"On {count(best.ratios.count, 'random shape')}, {best.title} is **"
         f"{best.ratios.geometric_mean:.2f} times as fast as torch's best**. "
         f"The slowest: {slowest.row.ratio:.2f}, {slowest.series}, {shape_text(slowest.row.job.mnk)}."
     )

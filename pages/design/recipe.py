@@ -189,7 +189,7 @@ def draw_editor(controls: Controls, draft: Draft) -> None:
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
     row.markdown(f"**{MATMULS[matmul].operand(side).value} in {MATMULS[matmul].title}**", width="content")
     further = here().more.container(horizontal=True, gap="small", vertical_alignment="bottom")
-    storage = Field("Kept in", (), {"quantized": operand or ONE_TILE, "bf16": None})
+    storage = Field("Kept as", (), {"quantized": operand or ONE_TILE, "bf16": None})
     of_operand = (*FIELDS, *([SOURCE_FIELD] if operand["saved_as"] else ())) if operand else ()
     for number, field in enumerate((storage, *of_operand)):
         _draw_list(controls, draft, row if number < _MAIN else further, cell, field, place)

@@ -214,8 +214,8 @@ def notice(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> str:
     if not apart:
         return f"{recipe.title} quantizes nothing."
     return (
-        f"Memory needs {short(apart, 3)} µs to quantize in passes apart, and **{short(once, 3)} µs** in the "
-        f"fewest reads. The three matmuls need {short(matmuls_us(layer, rates), 3)} µs."
+        f"Memory needs {short(apart, 3)} µs to quantize in separate passes, and **{short(once, 3)} µs** in "
+        f"the fewest reads. The three matmuls need {short(matmuls_us(layer, rates), 3)} µs."
     )
 
 

@@ -132,7 +132,7 @@ def show_parts(controls: Controls) -> None:
         Bar(
             name=subject.titles[key],
             pieces={PARTS[name]: 100 * share for name, share in shares(part).items()},
-            label=f"{percent(shares(part)['deadzone'])} of its error: zeros",
+            label=f"zeros are {percent(shares(part)['deadzone'])} of its error",
         )
         for key, part in parts.items()
     ]

@@ -162,7 +162,7 @@ def notice(scene: Scene, own: Scene, row: int, index: int, step: int) -> str:
         return f"A stays bf16, without a scale: {become}."
     size = tile(spec.tile.mn, spec.tile.k, ("M", "K"))
     if step <= 0:
-        return f"In tiles of {size}, {become}. Pull the gold number up."
+        return f"A tile is {size}: {become}. Pull the gold number up."
     more = lost & ~is_lost(own, row)
     if not more.any():
         return f"Higher! The window of its tile, {size}, still reaches as many: {become}."

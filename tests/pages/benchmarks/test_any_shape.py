@@ -90,7 +90,7 @@ def test_the_percentiles_of_each_recipe_stand_beside_the_points(section, recorde
         "geometric mean": pytest.approx(1.0),
     }
     assert (second["recipe"], second["geometric mean"]) == ("MXFP8", pytest.approx(4.0))
-    assert "On 1 shape that nobody chose, MXFP8 is **4.00 times as fast as torch's best**" in texts(at)
+    assert "On 1 random shape, MXFP8 is **4.00 times as fast as torch's best**" in texts(at)
     assert "The slowest: 0.50, Per row, 1 × 128 × 512." in texts(at)
 
 

@@ -36,7 +36,7 @@ def test_the_truth_waits_for_the_answer_which_then_stays(open_app, monkeypatch):
     press(at, "Lock my answer")
     assert "**Not quite.** You said: About half of them. The page says: **All, or nearly all**." in words(at)
     assert "100% of them became zero." in words(at)
-    assert "**Do:** Point at the bars" in words(at)
+    assert "**Do:** Look at the bars" in words(at)
     assert at.session_state["scaling_input"] == "gradient_like", "the page shows what was asked"
     assert "**100% of the numbers become 0.**" in notice(at)
     press(press(at, "Next"), "Back")
