@@ -38,6 +38,7 @@ OWN_TEST = {
     "compare_recipes/charts/table",
     "outliers/charts/map",
     "rotations/charts/vectors",
+    "scaling/charts/delayed",
     "scaling/charts/rules",
     "scaling/charts/window",
 }
