@@ -236,8 +236,10 @@ def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run | None]:
 
 
 def _quantizer_runs(job: QuantizerJob, device: Device) -> tuple[str, Run | None]:
-    """(how the first copies are wrong, launches). A first copy equals that of a launch of its own, which
-    equals the reference's, and so do rows of a computed result.
+    """(the first fault or "", launches).
+
+    Each operand alone equals the reference on a hard sample. Of a computed result, _ROWS rows equal it. The
+    copies equal those of a launch each.
     """
     from kernels.check.quantizers import SAMPLES, compare
     from kernels.measure import quantizer as peers

@@ -29,7 +29,9 @@ class Factor:
 
     @cached_property
     def scale(self) -> "torch.Tensor":
-        """float32[k_tiles, mn_tiles] of sums: its scales; outer ones if its own are on codes; else a one."""
+        """float32[k_tiles, mn_tiles] that multiply sums: the scales; the outer ones where the scales multiply
+        codes; a single 1 where there are none.
+        """
         if self.quantized is None:
             return _one(self.matrix.device)
         if not self.numerics.on_codes(self.side):

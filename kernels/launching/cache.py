@@ -138,7 +138,7 @@ def layout_key(x: "torch.Tensor | None") -> Hashable:
 
 
 def scalar_kind(scalar: "int | torch.Tensor | None") -> Hashable:
-    """Key of a seed: Triton compiles for 32 or 64 bits, as quantize_kernel does not specialize seeds."""
+    """Key of a seed: whether Triton compiles it with 64 bits. quantize_kernel does not specialize seeds."""
     if not isinstance(scalar, int):
         return layout_key(scalar)
     return scalar >= 1 << 31

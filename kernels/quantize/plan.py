@@ -426,7 +426,7 @@ def _patch(columns: int, warps: int, most: int) -> int:
     Triton 3.6 reduces over threads that are neighbors in their warp. With less than its part of a row, a warp
     would have columns, rows, then columns again: on an H200, RMSNorm of 10 × 800 mixed two rows.
     """
-    return min(columns, max(most, columns // warps))
+    return min(columns, max(most, min(columns // warps, _WARP * SIDE_BY_SIDE)))
 
 
 def _programs(sizes: tuple[int, int], block: Block) -> int:

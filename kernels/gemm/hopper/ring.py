@@ -209,9 +209,9 @@ def halves(value):
 
 @gluon.jit
 def fetch(ring, WG: gl.constexpr, out_desc, staging, row, column, PENDING: gl.constexpr):
-    """Load a part of the old D into the part's staging memory, if D is added into. PENDING: as in `store`."""
+    """Load a piece of the old D into its staging memory, if D is added into. PENDING: as in `store`."""
     if ring.ACCUMULATE:
-        tma.store_wait(PENDING)  # the earlier part has left this memory
+        tma.store_wait(PENDING)  # the earlier piece has left this memory
         mbarrier.expect(ring.fetched.index(WG), out_desc.block_type.nbytes)
         async_load(out_desc, [row, column], ring.fetched.index(WG), staging)
 

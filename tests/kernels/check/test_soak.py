@@ -91,7 +91,7 @@ def test_a_first_product_that_is_wrong_fails(monkeypatch):
 
 
 def test_first_copies_that_are_wrong_fail(monkeypatch):
-    """Each part of a job in turn: its operands alone, the computed result, its copies together."""
+    """Each part of a job in turn: the computed result, its copies together, its operands alone."""
     computed = next(
         job
         for job in soak_jobs(0, 60, small=True)
@@ -105,17 +105,19 @@ def test_first_copies_that_are_wrong_fail(monkeypatch):
         assert line.verdict is Verdict.FAIL
         assert fault in line.detail
         monkeypatch.undo()
+    monkeypatch.setattr("kernels.check.quantizers.compare", lambda *_: (1, 1, "the first"))
+    assert "differ from the reference" in soaked(computed).detail
 
 
 def spoiled(real, name, job, *arguments):
     """Another first bit of a result, or of the first copy."""
-    made = real(job, *arguments)
+    value = real(job, *arguments)
     if name == "result":
-        bits(made)[0, 0] ^= 1
-        return made
+        bits(value)[0, 0] ^= 1
+        return value
 
     def run(inputs):
-        copies = made(inputs)
+        copies = value(inputs)
         first = copies if not isinstance(copies, tuple) else copies[0]
         bits(first.tensors[0])[0, 0] ^= 1
         return copies

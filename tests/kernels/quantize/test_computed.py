@@ -121,12 +121,11 @@ def test_a_delayed_scale_looks_back_and_records_what_it_finds(kernel, history):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_a_warp_with_two_or_four_rows_finds_the_amax_of_each(kernel):
+@pytest.mark.parametrize("kernel", ["swiglu", "rms_norm"])
+def test_a_warp_with_few_rows_finds_the_amax_of_each(kernel):
     """Blocks of few rows as long as those of x: soak of 2026-11-29, RMSNorm of 10 × 800."""
-    tensor = LayerTensor.DY if kernel == "swiglu_backward" else LayerTensor.X
-    for shape in ((10, 800), (32, 512)):
-        assert_copies_are_the_references(kernel, shape, operands_of(RECIPES["rowwise"], tensor))
+    for shape in ((10, 800), (32, 512), (4, 3860)):
+        assert_copies_are_the_references(kernel, shape, operands_of(RECIPES["rowwise"], LayerTensor.X))
 
 
 def columns_by_bit(plan: QuantizePlan) -> list[bool]:
