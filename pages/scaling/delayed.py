@@ -54,7 +54,11 @@ MARGIN = Whole(
     help="2 to this power leaves room for larger numbers, and small numbers lose bits.",
 )
 LOOKED_AT = Whole(
-    key="scaling_step", label="Step on show; 0: the largest overflow", low=0, high=400, default=0
+    key="scaling_step",
+    label="Step on show; 0: the largest overflow, or the last step",
+    low=0,
+    high=400,
+    default=0,
 )
 CONTROLS = (SERIES, STEPS, HISTORY, MARGIN, LOOKED_AT)
 
@@ -100,7 +104,7 @@ def show(controls: Controls) -> None:
     series = generated(kind, controls.draw(STEPS), 0 if is_recorded else controls.draw(SEED))
     current, delayed = strategies(series, history, margin)
     draw_notice(_notice(delayed))
-    at = min(controls.value(LOOKED_AT), len(series) - 1) or opening(series, history, margin)
+    at = controls.within(LOOKED_AT, high=len(series) - 1) or opening(series, history, margin)
     chart_with_slider(
         controls,
         LOOKED_AT,

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pages.scaling.window import notices
-from tests.browser.handles import center, middle, mouse
+from tests.browser.handles import at_rest, center, middle, mouse
 from tests.browser.looks import becomes, in_the_end, messages, settled
 
 pytestmark = pytest.mark.browser
@@ -140,6 +140,7 @@ def test_a_hand_moves_the_step_on_show_and_the_address_keeps_it(server, open_pag
         server.url + "/scaling?scaling=delayed&scaling_series=spikes&scaling_steps=16", height=1500
     )
     page.locator(HANDLE).wait_for(timeout=DRAWN_MS)
+    at_rest(page, page.locator(HANDLE))
     marks = page.locator('svg.marks [class*=" rail_"] path')
     eighth = marks.evaluate_all(
         "all => all.find(one => one.__data__.datum.at === 8).getBoundingClientRect().x"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW
-from pages.kit.charts.parts import beside, rail
+from pages.kit.charts.parts import beside, halo, rail
 from pages.kit.charts.template import Filled, number, several, template
 from pages.kit.charts.words import power_labels
 from pages.scaling.charts.window import Spec, panel, stack
@@ -38,7 +38,7 @@ def delayed_chart(amax: NDArray, steps: Mapping[str, NDArray], ink: Ink) -> Fill
     foot = np.full(steps["step"].size, low - 1.9 * room)  # the handle's height, below the name of amax
     return _delayed(ink).filled(
         {
-            STEPS: {**steps, "foot": foot},
+            STEPS: {**steps, "foot": foot, "right": steps["step"] > amax.size / 6},
             EVERY: {"step": np.arange(amax.size), "amax": amax},
             NAMES: _names(amax, steps),
         },
@@ -146,21 +146,24 @@ def _line_names(ink: Ink, x: alt.X, y: alt.Y) -> list[alt.Chart]:
             (HOLDS, ink.scale, {"baseline": "bottom", "dy": -6}),
             (AMAX, ink.text, {"baseline": "top", "dy": 4}),
         )
-        for look in ({"stroke": ink.page, "strokeWidth": 5}, {"color": color})
         for name in beside(
-            names.transform_filter(f"datum.words == '{word}'"), "datum.right", dx=0, **mark, **bold, **look
+            names.transform_filter(f"datum.words == '{word}'"),
+            "datum.right",
+            dx=0,
+            color=color,
+            **mark,
+            **bold,
+            **halo(ink),
         )
     ]
 
 
 def _history_name(ink: Ink, y: alt.Y) -> list[alt.Chart]:
-    """The band's name, left of the handle."""
+    """The band's name, beside the handle."""
     here = alt.Chart(alt.NamedData(STEPS)).transform_filter(HERE)
-    style = {"align": "right", "baseline": "middle", "dx": -20, "fontSize": 13, "text": "history"}
-    return [
-        here.mark_text(**style, **look).encode(x=_along(), y=y)
-        for look in ({"stroke": ink.page, "strokeWidth": 5}, {"color": ink.soft})
-    ]
+    style = {"baseline": "middle", "fontSize": 13, "text": "history", "color": ink.soft}
+    names = beside(here, "datum.right", dx=20, **style, **halo(ink))
+    return [name.encode(x=_along(), y=y) for name in names]
 
 
 def _bits(ink: Ink) -> Spec:
