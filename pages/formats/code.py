@@ -162,9 +162,8 @@ def _becomes(current: Current, ink: Ink) -> str:
         side = "large" if ratio > 0 else "small"
         words = f"{percent_text(abs(ratio))} too {side}" if current.value else "vanishes"
         off = f'<span style="color:{ink.lost};font-weight:650">{words}</span>' if ratio else ""
-    name = f"Code {hexadecimal(current.code, current.format)} is"
-    if current.typed is not None:
-        name = f"{number(current.typed)} becomes"
+    code, typed = hexadecimal(current.code, current.format), current.typed
+    name = f"Code {code} is" if typed is None else f"{number(typed)} becomes"
     return (
         f'<div style="font-size:16px;color:{ink.soft}">{name}</div>'
         '<div style="display:flex;flex-wrap:wrap;gap:0 12px;align-items:baseline">'

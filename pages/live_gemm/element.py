@@ -41,7 +41,8 @@ def read_element(text: str, job: GemmJob) -> tuple[int, int] | None:
     if match is not None and int(match[1]) < job.m and int(match[2]) < job.n:
         return int(match[1]), int(match[2])
     raise ValueError(
-        f"Got “{text}” as an element of D; needed is row.column, such as 3.7, up to {job.m - 1}.{job.n - 1}."
+        f"Got “{text}” as an element of D; needed is row.column of the D below, from 0.0 to "
+        f"{job.m - 1}.{job.n - 1}."
     )
 
 

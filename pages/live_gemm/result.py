@@ -190,12 +190,12 @@ def _draw_error(row: Row) -> None:
 
 
 def _draw_map(controls: Controls, row: Row, tall: float, place: Place) -> None:
-    picked, refusal = None, element.too_large(row.job)
+    mn, refusal = None, element.too_large(row.job)
     try:
-        picked = element.read_element(controls.draw(ELEMENT), row.job)
+        mn = element.read_element(controls.draw(ELEMENT), row.job)
     except ValueError as error:
         place.warning(plain(str(error)))
-    curve = element.sum_curve(picked, row)
+    curve = element.sum_curve(mn, row)
 
     def pick(mark: Mapping[str, Any]) -> None:
         if mark.get("row") is not None and not refusal:

@@ -81,7 +81,7 @@ class StepScene:
 
     @cached_property
     def low(self) -> int:
-        """The exponent of the lowest row, which stays free of bits for the zeros."""
+        """The exponent of the lowest row: zeros and no bits, unless MOST_BITS cut the picture off."""
         steps = self.plain or self.steps
         terms = np.concatenate([step.terms for step in steps])
         bottoms, cuts = bottom_bits(terms[terms != 0]), min(step.cut for step in steps) - 2
