@@ -154,10 +154,10 @@ def one_by_one(job: QuantizerJob, x: torch.Tensor) -> tuple[QuantizedTensor, ...
         quantize(
             x,
             operand,
-            seed=SEED + place if operand.spec.is_random else None,
+            seed=SEED + number if operand.spec.is_random else None,
             history=history if operand.spec.scale_rule.history else None,
         )
-        for place, operand in enumerate(job.operands)
+        for number, operand in enumerate(job.operands)
     )
 
 
