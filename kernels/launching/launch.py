@@ -100,6 +100,15 @@ def converted(x: "torch.Tensor", dtype: "torch.dtype") -> "torch.Tensor":
     return copy
 
 
+def moved(x: "torch.Tensor", place: "torch.Tensor") -> None:
+    """Copy x into contiguous memory of its size. Later calls write x there at once if it fills its own."""
+    trace = current_trace()
+    if trace is None or not trace.add_move(x, place):
+        operation(type(x).copy_, place, x)
+    else:
+        place.copy_(x)
+
+
 def operation(function: "Callable[..., object]", *arguments: Any) -> None:
     """Run an operation of torch that writes into its first argument; the others are tensors and numbers.
 

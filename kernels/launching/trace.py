@@ -87,6 +87,8 @@ class Trace:
         self._inputs = [self._add(Buffer(each, Layout.of(each))) for each in inputs]
         self._scalars = scalars
         self._allocated: list[Buffer] = []
+        self._places: dict[Buffer, torch.Tensor] = {}
+        """Memory of other buffers, in which later calls have a buffer."""
         self._zeros: Buffer | None = None
         self._steps: list[Callable[[Trace], Step]] = []
         """Functions of the trace: if they held it, its tensors would stay until a collection of garbage."""
@@ -125,6 +127,18 @@ class Trace:
             return operation_step(function, views)
 
         self._steps.append(step)
+
+    def add_move(self, tensor: "torch.Tensor", place: "torch.Tensor") -> bool:
+        """Have later calls write an allocated tensor in a place.
+
+        False if it does not fill its memory, or has a place already.
+        """
+        for each in self._buffers.get(storage_of(tensor), ()):
+            fills = tensor.is_contiguous() and tensor.nbytes == each.bytes
+            if fills and each in self._allocated and each not in self._places:
+                self._places[each] = place
+                return True
+        return False
 
     def _source(self, parameter: Parameter) -> Address | None:
         """The address of a parameter; None for a fixed one."""
@@ -168,7 +182,11 @@ class Trace:
         tensors, rebuild = _flat(value)
         results = [self._result(each) for each in tensors]
         outputs = [each for each in self._allocated if each.layout is not None]
+        places = {each: self._buffer(place) for each, place in self._places.items()}
+        for each, (target, _) in places.items():
+            target.steps = sorted([*target.steps, *each.steps])
         temporary = [each for each in self._allocated if each.layout is None and each.steps]
+        temporary = [each for each in temporary if each not in places]
         positions, size = workspace_layout(temporary, outputs)
         workspace = [Layout(torch.uint8, (size,), (1,))] if size else []
         zeros = [] if self._zeros is None else [self._zeros]
@@ -176,6 +194,8 @@ class Trace:
         addresses = self._addresses = {id(each): (number, 0) for number, each in enumerate(numbered)}
         for each, (output, start) in positions.items():
             addresses[id(each)] = addresses[id(output or workspace[0])][0], start
+        for each, (target, start) in places.items():
+            addresses[id(each)] = addresses[id(target)][0], start
         allocators = [allocator(each.layout, each.bytes, each.tensor.device) for each in outputs]
         allocators += [allocator(each, size, temporary[0].tensor.device) for each in workspace]
         return LaunchList(
@@ -241,7 +261,7 @@ def _flat(value: Any) -> "tuple[list[torch.Tensor], Callable[[list[torch.Tensor]
         return [], lambda tensors: None
     if hasattr(value, "data_ptr"):
         return [value], itemgetter(0)
-    if not isinstance(value, list | tuple):
+    if hasattr(value, "parts"):
         return [*value.parts], value.like()
     kind, parts = type(value), [_flat(each) for each in value]
     tensors = [each for part, _ in parts for each in part]

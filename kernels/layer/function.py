@@ -10,7 +10,7 @@ first call decides. An operator takes tensors, names and numbers alone, so a rec
 from collections.abc import Callable, Hashable, Sequence
 from itertools import chain
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch.autograd.function import once_differentiable
@@ -18,6 +18,7 @@ from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from kernels.launching.cache import LaunchCache, layout_key, token
 from kernels.layer.calls import EMULATED, KERNELS, Calls, Parts, calls_of, shapes_of
+from kernels.layer.packing import Places, Saved, pack, unpack
 from kernels.layer.plan import LayerPlan
 from kernels.layer.steps import NOTHING, Call, Copies, Steps, cast, random_seeds, saved_groups, steps_of
 
@@ -25,10 +26,11 @@ PLAIN = (torch.Tensor, torch.nn.Parameter)
 LAUNCHES = LaunchCache()
 Needs, Tensors, Dtypes = tuple[bool, ...], Sequence[torch.Tensor], tuple[torch.dtype, ...]
 Results = Sequence[torch.Tensor | None]
+_T = TypeVar("_T")
 _CHECKPOINT = "torch.utils.checkpoint", "_checkpoint_hook.__init__.<locals>.pack_hook"
 _MOST_SHAPES = 1 << 12
-_shapes: dict[Hashable, list[torch.Tensor]] = {}
-"""Shapes of dropped tensors, by layout, without memory: a checkpoint compares them."""
+_shapes: dict[Hashable, tuple[list[torch.Tensor], Places]] = {}
+"""Shapes of dropped tensors, by layout, without memory, since a checkpoint compares them; their places."""
 
 
 def run(
@@ -54,7 +56,7 @@ def run(
     if True in needs_grad:
         return _Function.apply(steps, call, x, *weights)
     with torch.no_grad():
-        return _shaped(_forward_results(steps, call, _flat(x), weights)[0], x.shape)
+        return _shaped(_saved(steps, call, _flat(x), weights).y, x.shape)
 
 
 def _flat(x: torch.Tensor) -> torch.Tensor:
@@ -94,24 +96,27 @@ def _is_eager(tensors: Sequence[torch.Tensor]) -> bool:
 class _Function(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, steps: Steps, call: Call, x: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
-        y, *tensors = _forward_results(steps, call, _flat(x), weights)
-        ctx.save_for_backward(*tensors)
-        ctx.call = steps, call, x.shape, tuple([each.dtype for each in (x, *weights)])
-        return _shaped(y, x.shape)
+        saved = _saved(steps, call, _flat(x), weights)
+        ctx.save_for_backward(*saved.tensors)
+        ctx.call = steps, call, saved.places, x.shape, tuple([each.dtype for each in (x, *weights)])
+        return _shaped(saved.y, x.shape)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        steps, call, shape, dtypes = ctx.call
+        steps, call, places, shape, dtypes = ctx.call
         saved, needs_grad = call.needs_grad, tuple(ctx.needs_input_grad[2:])
         if needs_grad != saved:
             call = call._replace(needs_grad=needs_grad)
-        run = _operator_backward if call.calls is None else backward
-        dx, *dw = run(steps, call, saved, ctx.saved_tensors, _flat(dy), dtypes)
+        tensors, dy = ctx.saved_tensors, _flat(dy)
+        if call.calls is None:
+            dx, *dw = _operator_backward(steps, call, saved, tensors, dy, dtypes)
+        else:
+            dx, *dw = backward(steps, call, places, tensors, dy, dtypes)
         return None, None, None if dx is None else dx.view(shape), *dw
 
 
-def _forward_results(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Results:
+def _saved(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Saved:
     """The forward, eager or by its operator, which cannot return an input itself: that is added here."""
     if call.calls is not None:
         return forward(steps, call, x, weights)
@@ -119,7 +124,7 @@ def _forward_results(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[t
     y, *own = layer_forward(x, [*weights], [*call.seeds], plan.key, plan.emulate, [*call.needs_grad])
     results, inputs = iter(own), (x, *weights)
     numbers = chain(*saved_groups(plan.key, plan.emulate, call.needs_grad))
-    return [y, *[next(results) if at is None else cast(inputs[at], torch.bfloat16) for at in numbers]]
+    return Saved(y, [next(results) if at is None else cast(inputs[at], torch.bfloat16) for at in numbers], ())
 
 
 def _operator_backward(
@@ -137,7 +142,7 @@ def _operator_backward(
     return [cast(next(results), dtype) if is_returned else None for is_returned, dtype in pairs]
 
 
-def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Results:
+def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Saved:
     """The eager forward."""
     is_cached = call.calls is KERNELS
     is_dropped = (is_cached or call.calls is EMULATED) and _is_dropped()
@@ -145,26 +150,27 @@ def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tens
         return _computed(steps, call, x, weights)
     inputs = [x, *weights, *call.seeds]
     if call.w_copies is not NOTHING:
-        inputs += [part for both in call.w_copies if both is not None for parts in both for part in parts]
-    layouts = tuple([each is not None for each in call.w_copies]), *[layout_key(each) for each in inputs]
+        inputs += _parts(call.w_copies)
+    kept = tuple([each is not None for each in call.w_copies])
+    layouts = call.packs, kept, *[layout_key(each) for each in inputs]
 
-    def results(call: Call) -> Results:
+    def saved(call: Call) -> Saved:
         if not is_cached:
             return _computed(steps, call, x, weights)
         key = token(steps), call.needs_grad, layouts
         return _cached(key, inputs, lambda: _computed(steps, call, x, weights))
 
     if not is_dropped:
-        return results(call)
+        return saved(call)
     # The checkpoint drops these tensors and computes them again: make no copy for the backward alone.
     key = token(steps), call.needs_grad, layouts
     if key in _shapes:
-        return [results(call._replace(needs_grad=(False,) * len(call.needs_grad)))[0], *_shapes[key]]
-    y, *tensors = results(call)
+        return Saved(saved(call._replace(needs_grad=(False,) * len(call.needs_grad))).y, *_shapes[key])
+    value = saved(call)
     if len(_shapes) >= _MOST_SHAPES:
         _shapes.clear()
-    _shapes[key] = [each.new_empty(1).expand(each.shape) for each in tensors]
-    return y, *tensors
+    _shapes[key] = [each.new_empty(1).expand(each.shape) for each in value.tensors], value.places
+    return value
 
 
 def _is_dropped() -> bool:
@@ -173,31 +179,42 @@ def _is_dropped() -> bool:
     return hooks is not None and (hooks[0].__module__, hooks[0].__qualname__) == _CHECKPOINT
 
 
-def _computed(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Results:
+def _computed(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Saved:
     y, groups = steps.forward(x, weights, call)
-    return [y, *chain(*groups)]
+    if not call.packs:
+        return Saved(y, [*chain(*groups)], ())
+    return pack(y, groups, [x, *weights, *_parts(call.w_copies)])
+
+
+def _parts(w_copies: tuple[Copies | None, ...]) -> list[torch.Tensor]:
+    return [part for both in w_copies if both is not None for parts in both for part in parts]
 
 
 def backward(
-    steps: Steps, call: Call, saved: Needs, tensors: Tensors, dy: torch.Tensor, dtypes: Dtypes
+    steps: Steps, call: Call, places: Places, tensors: Tensors, dy: torch.Tensor, dtypes: Dtypes
 ) -> Results:
-    """The eager backward. `saved`: needs_grad of the forward."""
+    """The eager backward."""
 
     def computed() -> Results:
-        rest = iter(tensors)
-        groups = saved_groups(steps.plan.key, steps.plan.emulate, saved)
-        return steps.backward(dy, [[next(rest) for _ in group] for group in groups], dtypes, call)
+        return steps.backward(dy, unpack(tensors, places), dtypes, call)
 
     if call.calls is not KERNELS:
         return computed()
     main_grads = [each for each in call.main_grads if each is not None]
     # A hook may have moved a saved tensor: its new layout has another key.
     layouts = tuple([layout_key(each) for each in tensors])
-    key = token(steps), saved, layouts, call.needs_grad, dtypes, *map(layout_key, (dy, *call.main_grads))
+    key = (
+        token(steps),
+        token(places),
+        layouts,
+        call.needs_grad,
+        dtypes,
+        *map(layout_key, (dy, *call.main_grads)),
+    )
     return _cached(key, [dy, *tensors, *call.seeds, *main_grads], computed)
 
 
-def _cached(key: Hashable, inputs: list[torch.Tensor], computed: Callable[[], Results]) -> Results:
+def _cached(key: Hashable, inputs: list[torch.Tensor], computed: Callable[[], _T]) -> _T:
     launches = LAUNCHES.get(key)
     return LAUNCHES.trace(key, inputs, (), computed) if launches is None else launches(inputs)
 
@@ -230,7 +247,8 @@ def _forward(
 ) -> Parts:
     """y, then the tensors for its backward that are no inputs."""
     steps, grads = steps_of(recipe, emulate, len(weights)), tuple(needs_grad)
-    y, *tensors = forward(steps, Call(calls(steps.plan), grads, tuple(seeds)), x, tuple(weights))
+    call = Call(calls(steps.plan), grads, tuple(seeds), packs=False)
+    y, tensors, _ = forward(steps, call, x, tuple(weights))
     numbers = chain(*saved_groups(recipe, emulate, grads))
     return [y, *(each for each, number in zip(tensors, numbers, strict=True) if number is None)]
 
@@ -251,7 +269,8 @@ def _backward(
     layers = len(needs_grad) - 1
     steps = steps_of(recipe, emulate, layers)
     call = Call(calls(steps.plan), tuple(needs_grad), tuple(seeds), main_grads[:layers] or NOTHING[:layers])
-    gradients = backward(steps, call, tuple(saved), tensors, dy, (dy.dtype, *(dtype,) * layers))
+    groups = saved_groups(recipe, emulate, tuple(saved))
+    gradients = backward(steps, call, groups, tensors, dy, (dy.dtype, *(dtype,) * layers))
     return [each for each in gradients if each is not None]
 
 

@@ -15,6 +15,7 @@ from fp8core.checks import whole
 from fp8core.recipes import Recipe
 from kernels.launching.launch import converted
 from kernels.layer.calls import SHAPES, Calls, Parts, Seeds, shapes_of
+from kernels.layer.packing import aligned_bytes
 from kernels.layer.plan import MOST_RECIPES, PLACES, LayerPlan, Product, Readings, layer_plan
 
 Copies = tuple[Parts, Parts]
@@ -35,6 +36,7 @@ class Call(NamedTuple):
     - seeds: int64[PLACES] each, if the recipe rounds at random.
     - main_grads: float32[out, in], to which Wgrad is added in place of w.grad.
     - w_copies: copies of weights from an earlier call.
+    - packs: the forward writes for the backward into one memory. An operator returns tensors.
     """
 
     calls: Calls | None
@@ -42,6 +44,7 @@ class Call(NamedTuple):
     seeds: tuple[torch.Tensor, ...] = ()
     main_grads: tuple[torch.Tensor | None, ...] = NOTHING
     w_copies: tuple[Copies | None, ...] = NOTHING
+    packs: bool = True
 
     def seed(self, layer: int) -> Seeds:
         return self.seeds[layer] if self.seeds else None
@@ -199,7 +202,10 @@ def held_bytes(steps: Steps, *shapes: tuple[int, int]) -> HeldBytes:
     x, *weights = (torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in shapes)
     _, groups = steps.forward(x, weights, Call(SHAPES, (True,) * len(shapes)))
     own = {id(each) for each in weights}
-    of_x, *rest = ([part.nbytes for part in group if id(part) not in own] for group in groups)
+    of_x, *rest = (
+        [part.nbytes if part is x else aligned_bytes(part) for part in group if id(part) not in own]
+        for group in groups
+    )
     of_w, others = rest[: len(weights)], rest[len(weights) :]
     return HeldBytes(x=sum(map(sum, [of_x, *others])), w=sum(map(sum, of_w)))
 

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 import torch
 
-from kernels.launching.launch import converted, empty, filled, launch, operation, zeros_of_stream
+from kernels.launching.launch import converted, empty, filled, launch, moved, operation, zeros_of_stream
 from kernels.launching.parameters import Scalar, Uncacheable
 from kernels.launching.trace import Buffer, Trace, tracing, workspace_layout
 from tests.kernels.launching.stand_in import INTEGER, POINTER, Driver, Kernel, floats
@@ -72,6 +72,22 @@ def test_temporaries_scalars_and_operations_of_torch_are_those_of_the_call():
 
     inputs = vector(0), vector(100)
     assert_repeats(run, inputs, (vector(7), vector(-3)), (Scalar(5),), (Scalar(-9),))
+
+
+def test_what_moves_into_other_memory_is_written_there_at_once_if_it_fills_its_own():
+    def run(x, y):
+        whole, part, twice = added(x, y, room(), 0), added(x, x, room(), 1), added(y, y, room(), 2)
+        memory = empty((4, COUNT), torch.float32, x.device)
+        for place, each in zip(memory, (whole, twice, twice), strict=False):
+            moved(each, place)
+        moved(part[:8], memory[3, :8])
+        moved(x[8:], memory[3, 8:])
+        return [added(whole, twice, room(), 3), memory]
+
+    assert_repeats(run, (vector(0), vector(100)), (vector(7), vector(-3)))
+    _, launches = listed((vector(0), vector(100)), (), run)
+    copies = [step for _, step in launches._segments if step is not None]
+    assert len(copies) == 3, "a second place, a part, and an input"
 
 
 def test_inputs_may_share_a_storage_and_lie_elsewhere_in_another_call():

@@ -72,6 +72,17 @@ def test_what_is_saved_has_as_many_bytes_as_it_says(name):
     assert bytes_ == layer.held_bytes(17).total
 
 
+def test_what_a_forward_writes_is_saved_as_one_tensor_beside_inputs_and_kept_copies():
+    x, w, _ = normal_tensors(4, 16, 8, where="cpu")
+    (memory,) = linear(x, w, recipe="mxfp8", emulate=True).grad_fn.saved_tensors
+    assert memory.dtype == torch.uint8
+    _, whole = linear(x, w, recipe="rowwise_hp_wgrad", emulate=True).grad_fn.saved_tensors
+    assert whole.data_ptr() == x.data_ptr()
+    layer = Float8Linear(16, 8, False, dtype=x.dtype, recipe="mxfp8", emulate=True)
+    _, kept = layer(x, is_first_microbatch=True).grad_fn.saved_tensors
+    assert kept.data_ptr() == layer.w_copies(False)[1][0].data_ptr()
+
+
 def test_a_saved_copy_may_be_moved_and_brought_back():
     x, w, dy = normal_tensors(17, 40, 24)
     plain = torch.autograd.grad(linear(x, w), (x, w), dy)
