@@ -1,5 +1,7 @@
 """python -m kernels.layer --model: train a Llama of transformers in bf16 and in recipes, side by side.
 
+A recipe trains twice: with its linear layers converted, and with a SwigluMlp in each block as well.
+
 Models take turns of a few steps, so that a slow moment of the machine slows all: eager, checkpointed and
 compiled. It needs `pip install transformers`.
 
@@ -20,6 +22,7 @@ from torch import nn
 from kernels import moved
 from kernels.device import Unsupported
 from kernels.layer.convert import convert_to_float8_training
+from kernels.layer.mlp import SwigluMlp
 from kernels.layer.plan import LAYER_RECIPES
 from kernels.layer.timeline.trace import wait
 from kernels.text_table import columns, text
@@ -69,17 +72,15 @@ class Llama(NamedTuple):
 class Contender:
     """One model in training; its head stays in bf16."""
 
-    def __init__(self, sizes: Llama, recipe: str, way: str, tokens: int, device: torch.device) -> None:
-        self.recipe, self.losses, self._times_ms = recipe, [], []
+    def __init__(
+        self, sizes: Llama, recipe: str, way: str, tokens: int, device: torch.device, *, fuses: bool = False
+    ) -> None:
+        """fuses: with a SwigluMlp in each block."""
+        self.name, self.losses, self._times_ms = f"{recipe}, SwigluMlp" if fuses else recipe, [], []
         before = torch.cuda.memory_allocated()
         model = sizes.model(device)
         if recipe != BF16:
-            convert_to_float8_training(
-                model,
-                recipe=recipe,
-                emulate=device.type != "cuda",
-                module_filter_fn=lambda layer, fqn: fqn != _HEAD,
-            )
+            _convert(model, recipe, device.type != "cuda", fuses)
         if way == "checkpointed":
             model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         self._optimizer = torch.optim.AdamW(model.parameters(), lr=_RATE, fused=True)
@@ -108,7 +109,7 @@ class Contender:
     def cells(self, bf16_ms: float) -> tuple[str, ...]:
         times = f"{self.step_ms:.1f}", f"{bf16_ms / self.step_ms:.2f}"
         losses = (f"{float(self.losses[at]):.3f}" for at in (0, -1))
-        return (self.recipe, *times, f"{self.peak_mib:,.0f}", *losses)
+        return (self.name, *times, f"{self.peak_mib:,.0f}", *losses)
 
     def _step(self) -> None:
         windows = next(self._windows)
@@ -119,19 +120,36 @@ class Contender:
         self.losses.append(loss.detach())
 
 
+def _convert(model: nn.Module, recipe: str, emulate: bool, fuses: bool) -> None:
+    convert_to_float8_training(
+        model,
+        recipe=recipe,
+        emulate=emulate,
+        module_filter_fn=lambda layer, fqn: fqn != _HEAD and not (fuses and ".mlp." in fqn),
+    )
+    for block in model.model.layers if fuses else ():
+        mlp = block.mlp
+        block.mlp = SwigluMlp.from_linears(mlp.gate_proj, mlp.up_proj, mlp.down_proj, recipe, emulate=emulate)
+
+
 def _windows(tokens: int, device: torch.device) -> Iterator[torch.Tensor]:
-    """int64[sequences, length]: bytes of the text of kernels.train, again and again."""
+    """int64[sequences, length]: bytes of the text of kernels.train, again and again.
+
+    They lie on the device: a copy from pageable memory would wait for all that the GPU has to do.
+    """
     length = min(tokens, _LENGTH)
     size = max(1, tokens // length) * length
     text = torch.from_numpy(installed_text().train.copy())
-    for batch in cycle(text[: len(text) // size * size].split(size)):
-        yield batch.view(-1, length).long().to(device)
+    whole = text[: len(text) // size * size].long().to(device)
+    for batch in cycle(whole.split(size)):
+        yield batch.view(-1, length)
 
 
 def contest(
     sizes: Llama, recipes: Sequence[str], way: str, tokens: int, steps: int, device: torch.device
 ) -> list[Contender]:
-    contenders = [Contender(sizes, recipe, way, tokens, device) for recipe in recipes]
+    pairs = [(recipe, fuses) for recipe in recipes for fuses in (False, True) if recipe != BF16 or not fuses]
+    contenders = [Contender(sizes, name, way, tokens, device, fuses=fuses) for name, fuses in pairs]
     while len(contenders[0].losses) < max(steps, _WARM_STEPS + 1 + _TURN_STEPS):
         for each in contenders:
             each.turn()

@@ -9,12 +9,15 @@ from kernels.layer.__main__ import WAYS, Llama, contest, main
 def test_each_model_learns_and_the_recipe_s_loss_is_near_bf16_s():
     pytest.importorskip("transformers")
     tiny = Llama(layers=1, width=128, hidden=128, vocabulary=256)
-    plain, quantized = contest(tiny, ("bf16", "mxfp8"), WAYS[1], 16, 8, torch.device("cpu"))
-    for each in (plain, quantized):
+    every = contest(tiny, ("bf16", "mxfp8"), WAYS[1], 16, 8, torch.device("cpu"))
+    assert [each.name for each in every] == ["bf16", "mxfp8", "mxfp8, SwigluMlp"]
+    plain, *others = every
+    for each in every:
         assert len(each.losses) >= 8
         assert each.step_ms > 0
         assert each.losses[-1] < each.losses[0]
-    assert abs(float(plain.losses[-1] - quantized.losses[-1])) < 0.05 * float(plain.losses[-1])
+    for each in others:
+        assert abs(float(plain.losses[-1] - each.losses[-1])) < 0.05 * float(plain.losses[-1])
 
 
 @pytest.mark.parametrize(
