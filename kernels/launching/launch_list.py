@@ -152,7 +152,8 @@ class LaunchList:
         self._memory = memory = (ctypes.c_uint64 * (count + _MAP_ALIGNMENT // WORD_BYTES))()
         self._addresses = (ctypes.c_void_p * len(every))()
         self._sources: list[Address] = []
-        self._maps: list[list[int]] = []
+        self._maps: list[tuple[int, int, int]] = []
+        """Words that are addresses of tensor maps: (number, address)."""
         start = ctypes.addressof(memory)
         word = -start % _MAP_ALIGNMENT // WORD_BYTES
         order = [(one.tensor_map is None, source is None, at) for at, (one, source) in enumerate(every)]
@@ -160,10 +161,9 @@ class LaunchList:
             (parameter, source), pointer = every[number], start + WORD_BYTES * word
             self._addresses[number] = pointer
             if parameter.tensor_map is not None:
-                address = parameter.tensor.data_ptr()
-                self._driver.encode(pointer, parameter.tensor_map, address)
+                self._driver.encode(pointer, parameter.tensor_map, parameter.tensor.data_ptr())
                 if source is not None:
-                    self._maps.append([pointer, *source, address])
+                    self._maps.append((word, *source))
             elif source is not None:
                 self._first = word * WORD_BYTES if not self._sources else self._first
                 self._sources.append(source)
@@ -223,13 +223,8 @@ class LaunchList:
                 self._pack(
                     self._memory, self._first, *[addresses[base] + offset for base, offset in self._sources]
                 )
-            for each in self._maps:
-                pointer, base, offset, last = each
-                address = addresses[base] + offset
-                if address != last:
-                    if status := driver.replace(pointer, address):
-                        driver.retry_or_raise(status, driver.replace, pointer, address)
-                    each[3] = address
+            for word, base, offset in self._maps:
+                self._memory[word] = addresses[base] + offset
             if stream != self._stream:
                 for pointer in range(_STREAM, len(self._configurations), _CONFIG_WORDS):
                     self._configurations[pointer] = stream
