@@ -3,6 +3,7 @@
     plan.py           which copies of x, w and dy a recipe's three matmuls read
     calls.py          quantize, swiglu and multiply, by kernels or by the reference's rules
     steps.py          forward and backward of a linear layer and of a SwigluMlp
+    packing.py        what a forward writes for its backward, in one tensor
     function.py       a call: autograd, launches of eager calls, the operators of torch.compile
     float8_linear.py  linear and Float8Linear
     sharded.py        tensor parallelism
