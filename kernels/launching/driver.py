@@ -20,7 +20,8 @@ _PROMOTION_OF_128_BYTES = 2
 """CU_TENSOR_MAP_L2_PROMOTION_L2_128B, as Triton has it."""
 _LAST_SMALL_BIT_DRIVER = 13010
 _SMALL_BYTES, _SMALL_BIT = 1 << 17, 21
-_OTHER_BYTES = 1 << 20
+_OTHER_ADDRESS = (1 << 40) - 16
+"""Bits of an address that a second tensor map has the other way round."""
 
 
 class Driver:
@@ -63,11 +64,11 @@ class Driver:
         Raises Uncacheable if maps of two addresses differ by more; RuntimeError in CUDA's words.
         """
         words = (ctypes.c_uint64 * MAP_WORDS).from_address(destination)
-        self._encode(destination, tensor_map, address + _OTHER_BYTES)
+        self._encode(destination, tensor_map, address ^ _OTHER_ADDRESS)
         first, *rest = words
         self._encode(destination, tensor_map, address)
-        if [first - _OTHER_BYTES, address, *rest] != [address, *words]:
-            raise Uncacheable("this driver's tensor maps are not their address and words that stay")
+        if first != address ^ _OTHER_ADDRESS or [*words] != [address, *rest]:
+            raise Uncacheable("this driver's tensor maps are not an address and words that stay")
 
     def _encode(self, destination: int, tensor_map: TensorMap, address: int) -> None:
         rank = len(tensor_map.dims)

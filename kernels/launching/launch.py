@@ -100,13 +100,16 @@ def converted(x: "torch.Tensor", dtype: "torch.dtype") -> "torch.Tensor":
     return copy
 
 
-def moved(x: "torch.Tensor", place: "torch.Tensor") -> None:
-    """Copy x into contiguous memory of its size. Later calls write x there at once if it fills its own."""
+def copied(x: "torch.Tensor", target: "torch.Tensor") -> None:
+    """Copy x into contiguous memory. Later calls write x there directly if x fills its storage.
+
+    Nothing may write x afterwards.
+    """
     trace = current_trace()
-    if trace is None or not trace.add_move(x, place):
-        operation(type(x).copy_, place, x)
+    if trace is not None and trace.add_target(x, target):
+        target.copy_(x)
     else:
-        place.copy_(x)
+        operation(type(x).copy_, target, x)
 
 
 def operation(function: "Callable[..., object]", *arguments: Any) -> None:

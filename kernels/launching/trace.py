@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 CONSTANTS: "dict[int, torch.Tensor]" = {}
 """Tensors that live as long as the process and never change, such as tables, by storage."""
-_ALIGNMENT = 512
+ALIGNMENT = 512
 """Bytes; torch's allocator aligns memory so."""
 _UNKNOWN: Address = (0, 0)
 _traces: "dict[int, Trace]" = {}
@@ -87,8 +87,8 @@ class Trace:
         self._inputs = [self._add(Buffer(each, Layout.of(each))) for each in inputs]
         self._scalars = scalars
         self._allocated: list[Buffer] = []
-        self._places: dict[Buffer, torch.Tensor] = {}
-        """Memory of other buffers, in which later calls have a buffer."""
+        self._targets: dict[Buffer, torch.Tensor] = {}
+        """Memory of other buffers, where later calls write a buffer."""
         self._zeros: Buffer | None = None
         self._steps: list[Callable[[Trace], Step]] = []
         """Functions of the trace: if they held it, its tensors would stay until a collection of garbage."""
@@ -128,15 +128,12 @@ class Trace:
 
         self._steps.append(step)
 
-    def add_move(self, tensor: "torch.Tensor", place: "torch.Tensor") -> bool:
-        """Have later calls write an allocated tensor in a place.
-
-        False if it does not fill its memory, or has a place already.
-        """
+    def add_target(self, tensor: "torch.Tensor", target: "torch.Tensor") -> bool:
+        """Have later calls write a tensor in a target; False if it does not fill its storage, or has one."""
         for each in self._buffers.get(storage_of(tensor), ()):
             fills = tensor.is_contiguous() and tensor.nbytes == each.bytes
-            if fills and each in self._allocated and each not in self._places:
-                self._places[each] = place
+            if fills and each in self._allocated and each not in self._targets:
+                self._targets[each] = target
                 return True
         return False
 
@@ -182,11 +179,13 @@ class Trace:
         tensors, rebuild = _flat(value)
         results = [self._result(each) for each in tensors]
         outputs = [each for each in self._allocated if each.layout is not None]
-        places = {each: self._buffer(place) for each, place in self._places.items()}
-        for each, (target, _) in places.items():
+        targets = {each: self._buffer(target) for each, target in self._targets.items()}
+        for each, (target, _) in targets.items():
+            if target in targets:
+                raise Uncacheable("a tensor is copied into one that is copied itself")
             target.steps = sorted([*target.steps, *each.steps])
         temporary = [each for each in self._allocated if each.layout is None and each.steps]
-        temporary = [each for each in temporary if each not in places]
+        temporary = [each for each in temporary if each not in targets]
         positions, size = workspace_layout(temporary, outputs)
         workspace = [Layout(torch.uint8, (size,), (1,))] if size else []
         zeros = [] if self._zeros is None else [self._zeros]
@@ -194,7 +193,7 @@ class Trace:
         addresses = self._addresses = {id(each): (number, 0) for number, each in enumerate(numbered)}
         for each, (output, start) in positions.items():
             addresses[id(each)] = addresses[id(output or workspace[0])][0], start
-        for each, (target, start) in places.items():
+        for each, (target, start) in targets.items():
             addresses[id(each)] = addresses[id(target)][0], start
         allocators = [allocator(each.layout, each.bytes, each.tensor.device) for each in outputs]
         allocators += [allocator(each, size, temporary[0].tensor.device) for each in workspace]
@@ -216,7 +215,7 @@ class Trace:
         (buffer, offset), layout = self._buffer(tensor), Layout.of(tensor)
         if buffer.layout is None and buffer in self._allocated:
             buffer.layout = layout
-        if offset or buffer in self._inputs or buffer.layout != layout:
+        if offset or buffer in self._inputs or buffer in self._targets or buffer.layout != layout:
             raise Uncacheable("a result is a part of other memory")
         return buffer
 
@@ -247,7 +246,7 @@ def _gap(bytes_: int, spans: Sequence[tuple[int, int]]) -> int:
     start = 0
     for begin, size in sorted(spans):
         if begin < start + bytes_:
-            start = max(start, begin + -(-size // _ALIGNMENT) * _ALIGNMENT)
+            start = max(start, begin + -(-size // ALIGNMENT) * ALIGNMENT)
     return start
 
 

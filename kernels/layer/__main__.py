@@ -13,6 +13,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import cycle, product
 from typing import Any, NamedTuple
 
@@ -77,6 +78,7 @@ class Contender:
     ) -> None:
         """fuses: with a SwigluMlp in each block."""
         self.name, self.losses, self._times_ms = f"{recipe}, SwigluMlp" if fuses else recipe, [], []
+        self._windows = _windows(tokens, _text(device))
         before = torch.cuda.memory_allocated()
         model = sizes.model(device)
         if recipe != BF16:
@@ -85,7 +87,6 @@ class Contender:
             model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         self._optimizer = torch.optim.AdamW(model.parameters(), lr=_RATE, fused=True)
         self._run: Callable[..., Any] = torch.compile(model.train()) if way == "compiled" else model.train()
-        self._windows = _windows(tokens, device)
         for _ in range(_WARM_STEPS):
             self._step()
         wait()
@@ -132,17 +133,18 @@ def _convert(model: nn.Module, recipe: str, emulate: bool, fuses: bool) -> None:
         block.mlp = SwigluMlp.from_linears(mlp.gate_proj, mlp.up_proj, mlp.down_proj, recipe, emulate=emulate)
 
 
-def _windows(tokens: int, device: torch.device) -> Iterator[torch.Tensor]:
-    """int64[sequences, length]: bytes of the text of kernels.train, again and again.
+@cache
+def _text(device: torch.device) -> torch.Tensor:
+    """uint8[bytes] of kernels.train. A copy in each step would wait for all that the GPU has to do."""
+    return torch.from_numpy(installed_text().train.copy()).to(device)
 
-    They lie on the device: a copy from pageable memory would wait for all that the GPU has to do.
-    """
+
+def _windows(tokens: int, text: torch.Tensor) -> Iterator[torch.Tensor]:
+    """int64[sequences, length]: bytes of a text, again and again."""
     length = min(tokens, _LENGTH)
     size = max(1, tokens // length) * length
-    text = torch.from_numpy(installed_text().train.copy())
-    whole = text[: len(text) // size * size].long().to(device)
-    for batch in cycle(whole.split(size)):
-        yield batch.view(-1, length)
+    for batch in cycle(text[: len(text) // size * size].split(size)):
+        yield batch.view(-1, length).long()
 
 
 def contest(
@@ -163,7 +165,7 @@ def run(options: argparse.Namespace) -> None:
     sizes = Llama(layers=options.layers, width=width, hidden=hidden)
     print(f"Llama, {sizes.layers} layers of {sizes.width} × {sizes.hidden}, on {where}, ", end="")
     print(f"torch {torch.__version__}")
-    for way, tokens in product(WAYS, options.tokens):
+    for way, tokens in product(options.way, options.tokens):
         contenders = contest(sizes, (BF16, *options.recipe), way, tokens, options.steps, device)
         rows = [each.cells(contenders[0].step_ms) for each in contenders]
         print(f"\n{way}, {tokens} tokens a step, {len(contenders[0].losses)} steps")
@@ -186,6 +188,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+    except torch.OutOfMemoryError:
+        print("kernels.layer: the GPU is full; each recipe trains two models: name fewer", file=sys.stderr)
+        return 2
     except (Unsupported, ValueError, MemoryError) as error:
         print(f"kernels.layer: {error}", file=sys.stderr)
         return 1 if isinstance(error, Unsupported) else 2
@@ -200,6 +205,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--recipe", nargs="+", default=["deepseek_v3"], choices=[*LAYER_RECIPES, ALL], metavar="RECIPE"
     )
+    parser.add_argument("--way", nargs="+", default=WAYS, choices=WAYS)
     parser.add_argument("--tokens", nargs="+", type=int, default=[4096, 16384], help="of a step")
     parser.add_argument("--shape", nargs=2, type=int, default=(sizes.width, sizes.hidden), metavar=shape)
     parser.add_argument("--steps", type=int, default=30, help="of each model (default: %(default)s)")

@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from kernels.launching.cache import LaunchCache, layout_key, token
 from kernels.layer.calls import EMULATED, KERNELS, Calls, Parts, calls_of, shapes_of
-from kernels.layer.packing import Places, Saved, pack, unpack
+from kernels.layer.packing import Saved, Spans, pack, unpack
 from kernels.layer.plan import LayerPlan
 from kernels.layer.steps import NOTHING, Call, Copies, Steps, cast, random_seeds, saved_groups, steps_of
 
@@ -29,8 +29,10 @@ Results = Sequence[torch.Tensor | None]
 _T = TypeVar("_T")
 _CHECKPOINT = "torch.utils.checkpoint", "_checkpoint_hook.__init__.<locals>.pack_hook"
 _MOST_SHAPES = 1 << 12
-_shapes: dict[Hashable, tuple[list[torch.Tensor], Places]] = {}
-"""Shapes of dropped tensors, by layout, without memory, since a checkpoint compares them; their places."""
+_shapes: dict[Hashable, tuple[list[torch.Tensor], Spans]] = {}
+"""Shapes of dropped tensors without memory, which a checkpoint compares, and their spans, by layout."""
+_BYTES = 16
+"""Alignment of the largest numbers in a packed tensor, and of TMA."""
 
 
 def run(
@@ -56,7 +58,7 @@ def run(
     if True in needs_grad:
         return _Function.apply(steps, call, x, *weights)
     with torch.no_grad():
-        return _shaped(_saved(steps, call, _flat(x), weights).y, x.shape)
+        return _shaped(_forward_value(steps, call, _flat(x), weights).y, x.shape)
 
 
 def _flat(x: torch.Tensor) -> torch.Tensor:
@@ -96,27 +98,27 @@ def _is_eager(tensors: Sequence[torch.Tensor]) -> bool:
 class _Function(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, steps: Steps, call: Call, x: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
-        saved = _saved(steps, call, _flat(x), weights)
-        ctx.save_for_backward(*saved.tensors)
-        ctx.call = steps, call, saved.places, x.shape, tuple([each.dtype for each in (x, *weights)])
-        return _shaped(saved.y, x.shape)
+        y, tensors, spans = _forward_value(steps, call, _flat(x), weights)
+        ctx.save_for_backward(*tensors)
+        ctx.call = steps, call, spans, x.shape, tuple([each.dtype for each in (x, *weights)])
+        return _shaped(y, x.shape)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        steps, call, places, shape, dtypes = ctx.call
-        saved, needs_grad = call.needs_grad, tuple(ctx.needs_input_grad[2:])
-        if needs_grad != saved:
+        steps, call, spans, shape, dtypes = ctx.call
+        saved_for, needs_grad = call.needs_grad, tuple(ctx.needs_input_grad[2:])
+        if needs_grad != saved_for:
             call = call._replace(needs_grad=needs_grad)
         tensors, dy = ctx.saved_tensors, _flat(dy)
         if call.calls is None:
-            dx, *dw = _operator_backward(steps, call, saved, tensors, dy, dtypes)
+            dx, *dw = _operator_backward(steps, call, saved_for, tensors, dy, dtypes)
         else:
-            dx, *dw = backward(steps, call, places, tensors, dy, dtypes)
+            dx, *dw = backward(steps, call, spans, tensors, dy, dtypes)
         return None, None, None if dx is None else dx.view(shape), *dw
 
 
-def _saved(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Saved:
+def _forward_value(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Saved:
     """The forward, eager or by its operator, which cannot return an input itself: that is added here."""
     if call.calls is not None:
         return forward(steps, call, x, weights)
@@ -128,10 +130,10 @@ def _saved(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tenso
 
 
 def _operator_backward(
-    steps: Steps, call: Call, saved: Needs, tensors: Tensors, dy: torch.Tensor, dtypes: Dtypes
+    steps: Steps, call: Call, saved_for: Needs, tensors: Tensors, dy: torch.Tensor, dtypes: Dtypes
 ) -> Results:
     """The backward by two operators: one that adds into memory returns nothing."""
-    arguments = dy, [*tensors], [*call.seeds], steps.plan.key, steps.plan.emulate, [*saved]
+    arguments = dy, [*tensors], [*call.seeds], steps.plan.key, steps.plan.emulate, [*saved_for]
     has_main = (False, *(each is not None for each in call.main_grads))
     to_main = [needs and main for needs, main in zip(call.needs_grad, has_main, strict=True)]
     returned = [needs and not main for needs, main in zip(call.needs_grad, has_main, strict=True)]
@@ -147,30 +149,31 @@ def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tens
     is_cached = call.calls is KERNELS
     is_dropped = (is_cached or call.calls is EMULATED) and _is_dropped()
     if not is_cached and not is_dropped:
-        return _computed(steps, call, x, weights)
+        # An observer sees and times no copy that a cached call does not make.
+        return _computed(steps, call._replace(packs=call.packs and call.calls is EMULATED), x, weights)
     inputs = [x, *weights, *call.seeds]
     if call.w_copies is not NOTHING:
         inputs += _parts(call.w_copies)
-    kept = tuple([each is not None for each in call.w_copies])
-    layouts = call.packs, kept, *[layout_key(each) for each in inputs]
+    has_copies = tuple([each is not None for each in call.w_copies])
+    layouts = call.packs, has_copies, *[layout_key(each) for each in inputs]
 
-    def saved(call: Call) -> Saved:
+    def value(call: Call) -> Saved:
         if not is_cached:
             return _computed(steps, call, x, weights)
         key = token(steps), call.needs_grad, layouts
         return _cached(key, inputs, lambda: _computed(steps, call, x, weights))
 
     if not is_dropped:
-        return saved(call)
+        return value(call)
     # The checkpoint drops these tensors and computes them again: make no copy for the backward alone.
     key = token(steps), call.needs_grad, layouts
     if key in _shapes:
-        return Saved(saved(call._replace(needs_grad=(False,) * len(call.needs_grad))).y, *_shapes[key])
-    value = saved(call)
+        return Saved(value(call._replace(needs_grad=(False,) * len(call.needs_grad))).y, *_shapes[key])
+    first = value(call)
     if len(_shapes) >= _MOST_SHAPES:
         _shapes.clear()
-    _shapes[key] = [each.new_empty(1).expand(each.shape) for each in value.tensors], value.places
-    return value
+    _shapes[key] = [each.new_empty(1).expand(each.shape) for each in first.tensors], first.spans
+    return first
 
 
 def _is_dropped() -> bool:
@@ -182,7 +185,7 @@ def _is_dropped() -> bool:
 def _computed(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Saved:
     y, groups = steps.forward(x, weights, call)
     if not call.packs:
-        return Saved(y, [*chain(*groups)], ())
+        return Saved(y, [*chain(*groups)], tuple((None,) * len(group) for group in groups))
     return pack(y, groups, [x, *weights, *_parts(call.w_copies)])
 
 
@@ -191,12 +194,15 @@ def _parts(w_copies: tuple[Copies | None, ...]) -> list[torch.Tensor]:
 
 
 def backward(
-    steps: Steps, call: Call, places: Places, tensors: Tensors, dy: torch.Tensor, dtypes: Dtypes
+    steps: Steps, call: Call, spans: Spans, tensors: Tensors, dy: torch.Tensor, dtypes: Dtypes
 ) -> Results:
     """The eager backward."""
+    if tensors and tensors[0].storage_offset() * tensors[0].itemsize % _BYTES:
+        # A hook brought it back as a part of other memory.
+        tensors = tensors[0].clone(), *tensors[1:]
 
     def computed() -> Results:
-        return steps.backward(dy, unpack(tensors, places), dtypes, call)
+        return steps.backward(dy, unpack(tensors, spans), dtypes, call)
 
     if call.calls is not KERNELS:
         return computed()
@@ -205,7 +211,7 @@ def backward(
     layouts = tuple([layout_key(each) for each in tensors])
     key = (
         token(steps),
-        token(places),
+        token(spans),
         layouts,
         call.needs_grad,
         dtypes,

@@ -1,4 +1,4 @@
-"""Saved: y, and the tensors for its backward, with all that the forward wrote in one memory.
+"""Value of a forward: y, and the tensors for its backward, with all that the forward wrote in one of them.
 
 Each saved tensor costs an allocation and a part of a key, and under torch.utils.checkpoint 10 µs a step.
 """
@@ -9,35 +9,33 @@ from typing import NamedTuple
 
 import torch
 
-from kernels.launching.launch import empty, moved
+from kernels.launching.launch import copied, empty
+from kernels.launching.trace import ALIGNMENT
 from kernels.layer.calls import Parts
 
-_ALIGNMENT = 512
-"""Bytes; torch's allocator aligns memory so."""
 
-
-class Place(NamedTuple):
-    """A contiguous tensor in a memory uint8[bytes], from byte `start` on."""
+class Span(NamedTuple):
+    """A contiguous tensor in a uint8[bytes], from byte `start` on."""
 
     start: int
     dtype: torch.dtype
     shape: tuple[int, ...]
 
-    def of(self, memory: torch.Tensor) -> torch.Tensor:
+    def of(self, packed: torch.Tensor) -> torch.Tensor:
         stop = self.start + self.dtype.itemsize * prod(self.shape)
-        return memory[self.start : stop].view(self.dtype).view(self.shape)
+        return packed[self.start : stop].view(self.dtype).view(self.shape)
 
 
-Places = tuple[tuple[Place | int | None, ...], ...]
-"""Groups of tensors for a backward: places in the first saved tensor; all else stands for the next other."""
+Spans = tuple[tuple[Span | int | None, ...], ...]
+"""For each tensor of a group its span in the first saved tensor; else it is the next of the other tensors."""
 
 
 class Saved(NamedTuple):
-    """The value of a forward. tensors: the memory if there are places, then the others, in their order."""
+    """The value of a forward. tensors: uint8[bytes] if there are spans, then the others, in their order."""
 
     y: torch.Tensor
     tensors: Sequence[torch.Tensor]
-    places: Places
+    spans: Spans
 
     @property
     def parts(self) -> Sequence[torch.Tensor]:
@@ -45,39 +43,36 @@ class Saved(NamedTuple):
 
     def like(self) -> "Callable[[Sequence[torch.Tensor]], Saved]":
         """A function from other `parts` to such a value."""
-        places = self.places
-        return lambda parts: Saved(parts[0], parts[1:], places)
+        spans = self.spans
+        return lambda parts: Saved(parts[0], parts[1:], spans)
 
 
 def aligned_bytes(tensor: torch.Tensor) -> int:
-    return -(-tensor.nbytes // _ALIGNMENT) * _ALIGNMENT
+    return -(-tensor.nbytes // ALIGNMENT) * ALIGNMENT
 
 
 def pack(y: torch.Tensor, groups: Iterable[Parts], inputs: Iterable[torch.Tensor]) -> Saved:
-    """Tensors that are inputs stay apart; later calls write all others into their places at once."""
-    apart, own, places, start = {id(each) for each in inputs}, [], [], 0
-    others = []
+    """Copy all tensors but inputs into one. A cached call writes them there directly."""
+    numbers, own, others, spans, start = {id(each) for each in inputs}, [], [], [], 0
     for group in groups:
-        row: list[Place | None] = []
+        row: list[Span | None] = []
         for each in group:
-            if id(each) in apart:
+            if id(each) in numbers:
                 others.append(each)
                 row.append(None)
                 continue
-            own.append((each, place := Place(start, each.dtype, tuple(each.shape))))
-            row.append(place)
+            own.append(each)
+            row.append(Span(start, each.dtype, tuple(each.shape)))
             start += aligned_bytes(each)
-        places.append(tuple(row))
-    memory = [empty((start,), torch.uint8, own[0][0].device)] if own else []
-    for each, place in own:
-        moved(each, place.of(memory[0]))
-    return Saved(y, [*memory, *others], tuple(places))
+        spans.append(tuple(row))
+    packed = [empty((start,), torch.uint8, own[0].device)] if own else []
+    for each, span in zip(own, [span for row in spans for span in row if span], strict=True):
+        copied(each, span.of(packed[0]))
+    return Saved(y, [*packed, *others], tuple(spans))
 
 
-def unpack(tensors: Sequence[torch.Tensor], places: Places) -> list[Parts]:
+def unpack(tensors: Sequence[torch.Tensor], spans: Spans) -> list[Parts]:
     """The groups of a Saved."""
     rest: Iterator[torch.Tensor] = iter(tensors)
-    memory = next(rest) if any(isinstance(place, Place) for group in places for place in group) else None
-    return [
-        [place.of(memory) if isinstance(place, Place) else next(rest) for place in group] for group in places
-    ]
+    packed = next(rest) if any(isinstance(span, Span) for group in spans for span in group) else None
+    return [[span.of(packed) if isinstance(span, Span) else next(rest) for span in group] for group in spans]

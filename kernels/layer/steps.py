@@ -36,7 +36,7 @@ class Call(NamedTuple):
     - seeds: int64[PLACES] each, if the recipe rounds at random.
     - main_grads: float32[out, in], to which Wgrad is added in place of w.grad.
     - w_copies: copies of weights from an earlier call.
-    - packs: the forward writes for the backward into one memory. An operator returns tensors.
+    - packs: the forward writes for the backward into one tensor. An operator returns several.
     """
 
     calls: Calls | None

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 import torch
 
-from kernels.launching.launch import converted, empty, filled, launch, moved, operation, zeros_of_stream
+from kernels.launching.launch import converted, copied, empty, filled, launch, operation, zeros_of_stream
 from kernels.launching.parameters import Scalar, Uncacheable
 from kernels.launching.trace import Buffer, Trace, tracing, workspace_layout
 from tests.kernels.launching.stand_in import INTEGER, POINTER, Driver, Kernel, floats
@@ -74,20 +74,36 @@ def test_temporaries_scalars_and_operations_of_torch_are_those_of_the_call():
     assert_repeats(run, inputs, (vector(7), vector(-3)), (Scalar(5),), (Scalar(-9),))
 
 
-def test_what_moves_into_other_memory_is_written_there_at_once_if_it_fills_its_own():
+def test_a_copied_tensor_is_written_into_its_target_at_once_if_it_fills_its_storage():
     def run(x, y):
-        whole, part, twice = added(x, y, room(), 0), added(x, x, room(), 1), added(y, y, room(), 2)
-        memory = empty((4, COUNT), torch.float32, x.device)
-        for place, each in zip(memory, (whole, twice, twice), strict=False):
-            moved(each, place)
-        moved(part[:8], memory[3, :8])
-        moved(x[8:], memory[3, 8:])
-        return [added(whole, twice, room(), 3), memory]
+        first, between, twice = added(x, y, room(), 0), added(y, y, room(), 1), added(y, x, room(), 2)
+        second, part = added(between, x, room(), 2), added(x, x, room(), 1)
+        packed = empty((5, COUNT), torch.float32, x.device)
+        for target, each in zip(packed, (first, second, twice, twice), strict=False):
+            copied(each, target)
+        copied(part[:8], packed[4, :8])
+        copied(x[8:], packed[4, 8:])
+        turned = empty((4, 6), torch.float32, x.device)
+        copied(added(x, y, room(), 4).view(6, 4).T, turned)
+        return [added(first, twice, room(), 3), packed, turned]
 
     assert_repeats(run, (vector(0), vector(100)), (vector(7), vector(-3)))
     _, launches = listed((vector(0), vector(100)), (), run)
     copies = [step for _, step in launches._segments if step is not None]
-    assert len(copies) == 3, "a second place, a part, and an input"
+    assert len(copies) == 4, "a second target, a part, an input, and a transposed tensor"
+
+
+def _copied_result(x):
+    result, packed = added(x, x, room(), 0), room()
+    copied(result, packed)
+    return [result, packed]
+
+
+def _copied_twice(x):
+    first, second = room(), room()
+    copied(added(x, x, room(), 0), first)
+    copied(first, second)
+    return second
 
 
 def test_inputs_may_share_a_storage_and_lie_elsewhere_in_another_call():
@@ -129,8 +145,13 @@ def test_a_list_keeps_none_of_its_call_s_memory():
         (lambda x: added(x, x, room(), 0)[4:], "part of other memory"),
         (lambda x: x[:4], "part of other memory"),
         (lambda x: (lambda out: (out, out.view(4, 6)))(added(x, x, room(), 0)), "part of other memory"),
+        (_copied_result, "part of other memory"),
+        (_copied_twice, "copied itself"),
     ],
-    ids=["strange input", "strange result", "strange operand", "slice", "slice of x", "two views"],
+    ids=[
+        *("strange input", "strange result", "strange operand", "slice", "slice of x", "two views"),
+        *("copied result", "copied twice"),
+    ],
 )
 def test_a_call_whose_memory_is_not_written_down_is_refused(run, reason):
     with pytest.raises(Uncacheable, match=reason):

@@ -126,6 +126,14 @@ def test_under_a_checkpoint_the_first_forward_makes_no_copy_for_the_backward(mak
     assert dropped < torch.cuda.max_memory_allocated() - before
 
 
+def test_operators_and_eager_calls_have_launches_of_their_own():
+    """An operator returns the tensors that an eager forward packs into one."""
+    layer = layer_of("deepseek_v3")
+    compiled, truth = torch.compile(layer, backend="aot_eager"), step(layer, 0)
+    for module in (compiled, layer, compiled):
+        assert_same(step(module, 0), truth)
+
+
 def test_a_weight_alone_takes_its_gradient():
     x, w, dy = normal_tensors(TOKENS, IN, OUT)
     for _ in range(2):

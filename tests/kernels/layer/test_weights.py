@@ -83,6 +83,18 @@ def test_what_a_forward_writes_is_saved_as_one_tensor_beside_inputs_and_kept_cop
     assert kept.data_ptr() == layer.w_copies(False)[1][0].data_ptr()
 
 
+def test_a_saved_tensor_may_come_back_at_any_byte():
+    def back(tensor):
+        pool = torch.empty(tensor.nbytes + 1, dtype=torch.uint8)
+        return pool[1:].copy_(tensor) if tensor.dtype == torch.uint8 else tensor
+
+    x, w, dy = normal_tensors(4, 16, 8, where="cpu")
+    truth = torch.autograd.grad(linear(x, w, emulate=True), (x, w), dy)
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, back):
+        y = linear(x, w, emulate=True)
+    assert all(map(torch.equal, torch.autograd.grad(y, (x, w), dy), truth))
+
+
 def test_a_saved_copy_may_be_moved_and_brought_back():
     x, w, dy = normal_tensors(17, 40, 24)
     plain = torch.autograd.grad(linear(x, w), (x, w), dy)
