@@ -219,15 +219,13 @@ def _draw_list(
     options = field.options(value)
 
     def change() -> None:
-        if (label := st.session_state.get(key)) is not None and not address.is_old(key, label):
+        if (label := st.session_state.get(key)) is not None:
             put(controls, draft.with_value(path, options[label]))
 
     # Each run sets the value, because the list mirrors the address: a new list would show its first offer.
-    label = next(label for label, offer in options.items() if offer == value)
-    if (old := st.session_state.get(key)) not in (None, label):
-        address.note_setting(key, old, label)
-    st.session_state[key] = label
-    row.selectbox(field.label, list(options), key=key, help=field.help, on_change=change, width=field.width)
+    address.set_widget(key, next(label for label, offer in options.items() if offer == value))
+    listener = address.unless_late(key, change)
+    row.selectbox(field.label, list(options), key=key, help=field.help, on_change=listener, width=field.width)
 
 
 def put(controls: Controls, line: str) -> None:

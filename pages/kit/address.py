@@ -3,13 +3,13 @@
 Streamlit sends the query string with every run, mostly a late echo of this module's. An arrival is Back,
 Forward or a link. What a page writes after its reader has left it means nothing on the next page.
 
-`end_run` writes the address after all values of the run. A run is late if its query string is older, or if
-the run before was cut off or drew nothing (a fragment's timer may bring a click first). A late run reports
-old values of widgets that the program has set since (`is_old`).
+A late message reports old values of widgets that the program has set since: the browser sent it before it had
+drawn them. The address in it may be new all the same. So each run ends with a hidden widget, which has the
+number of the run: a message tells by it what the browser had drawn.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from urllib.parse import parse_qsl, urlencode
@@ -20,7 +20,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 _STATE_KEY = "_address"
 _BARE_KEY = "_shown_at_bare_address"
 _DECIDES_KEY = "_address_decides"
-_SETTINGS_KEY = "_told"
+RUN_KEY = "_run"  # of the hidden widget
 _ECHOES = 16
 _EMBED = ("embed", "embed_options")
 # The parameters of a page's frame: the step of a lesson beside it, and the mode for a projector. They are
@@ -36,6 +36,14 @@ class Reading(Enum):
     HISTORY = "Back or Forward: the address decides, a parameter it leaves out is at its default"
 
 
+@dataclass(frozen=True)
+class _Setting:
+    """A value that the program gave a widget, or took from it; `run` draws it, or a later one."""
+
+    value: object
+    run: int
+
+
 @dataclass
 class _Arrival:
     """Query strings written or received since the arrival on `page`."""
@@ -46,20 +54,13 @@ class _Arrival:
     queries: deque[str] = field(default_factory=lambda: deque(maxlen=_ECHOES))
     # Query strings of the page before.
     left: tuple[str, ...] = ()
-    runs: int = 0
-    is_cut_off: bool = False
+    # Number of the session's newest run of a page; it is complete once its end is drawn.
+    run: int = 0
+    is_complete: bool = False
     # What the address is to show at the end of the run.
     target: dict[str, str] | None = None
-    # `_this_run` of the callback that has told a value since the page was drawn.
-    setting_run: object = None
-
-
-@dataclass(frozen=True)
-class _Setting:
-    """A value that the program gave a widget, or took from it, in run `run`."""
-
-    value: object
-    run: int
+    # Values that the program took from a widget or gave it, by key, until the browser has drawn them.
+    settings: dict[str, list[_Setting]] = field(default_factory=dict)
 
 
 def parameters() -> dict[str, list[str]]:
@@ -113,14 +114,11 @@ def read(own: Iterable[str]) -> tuple[Reading, dict[str, list[str]]]:
     else:
         reading = Reading.ECHO
     if arrival is None or arrival.page != page:
-        left = () if arrival is None else tuple(arrival.queries)
-        arrival = st.session_state[_STATE_KEY] = _Arrival(page, left=left)
-        st.session_state[_SETTINGS_KEY] = {}
-    if not _is_late(arrival, query):
-        for key, settings in _settings().items():
-            _settings()[key] = [one for one in settings if one.run >= arrival.runs]
-    arrival.runs += 1
-    arrival.is_cut_off, arrival.setting_run, arrival.target = True, None, None
+        left, run = ((), 0) if arrival is None else (tuple(arrival.queries), arrival.run)
+        arrival = st.session_state[_STATE_KEY] = _Arrival(page, left=left, run=run)
+    arrival.settings = {key: late for key in arrival.settings if (late := _late_settings(key))}
+    arrival.run += 1
+    arrival.is_complete, arrival.target = False, None
     arrival.lesson = lesson
     arrival.queries.append(query)
     arrival.arrived_bare = reading is Reading.LINK and not values
@@ -140,10 +138,12 @@ def write(values: Mapping[str, str]) -> bool:
 
 
 def end_run() -> None:
-    """Show the address after the page's values: a browser that knows it has had them."""
+    """Draw the number of the run, and show the address."""
     if (arrival := st.session_state.get(_STATE_KEY)) is None:
         return
-    arrival.is_cut_off = False
+    st.session_state[RUN_KEY] = str(arrival.run)
+    st.text_input("Run", key=RUN_KEY)
+    arrival.is_complete = True
     if arrival.target is not None and _is_new(arrival.target):
         arrival.queries.append(urlencode(arrival.target))
         st.query_params.from_dict({**arrival.target, **frame_parameters()})
@@ -153,45 +153,40 @@ def _is_new(values: Mapping[str, str]) -> bool:
     return parameters() != {key: [text] for key, text in values.items()}
 
 
-def _is_late(arrival: _Arrival, query: str) -> bool:
-    is_unsent = arrival.is_cut_off or (
-        arrival.setting_run is not None and arrival.setting_run is not _this_run()
-    )
-    return bool(arrival.queries) and (is_unsent or query != arrival.queries[-1])
-
-
-def _this_run() -> object:
-    """Return what callbacks and page share for one run."""
-    context = get_script_run_ctx()
-    return None if context is None else context.cursors
-
-
-def note_setting(key: str, before: object, now: object) -> None:
-    """Remember that the program replaced a widget's value."""
+def set_widget(key: str, value: object) -> None:
+    """Set a widget's value in the session; the browser may report the one before."""
+    undo_late(key)
     arrival: _Arrival | None = st.session_state.get(_STATE_KEY)
-    settings = _settings()
-    run = 0 if arrival is None else arrival.runs
-    if arrival is not None and not arrival.is_cut_off and arrival.setting_run is None:
-        arrival.setting_run = _this_run()
-    settings[key] = [*settings.get(key, []), _Setting(before, run), _Setting(now, run)]
+    before = st.session_state.get(key)
+    if arrival is not None and before is not None and before != value:
+        run = arrival.run + arrival.is_complete
+        arrival.settings.setdefault(key, []).extend((_Setting(before, run), _Setting(value, run)))
+    st.session_state[key] = value
 
 
-def _settings() -> dict[str, list[_Setting]]:
-    return st.session_state.setdefault(_SETTINGS_KEY, {})
-
-
-def last_setting(key: str) -> object:
-    return _settings()[key][-1].value
-
-
-def is_old(key: str, value: object) -> bool:
-    """Return True if a late run reports a value of `key` that the program replaced. For use before `read`."""
-    arrival: _Arrival | None = st.session_state.get(_STATE_KEY)
-    context = get_script_run_ctx()
-    if arrival is None or context is None or arrival.page != context.page_script_hash:
+def undo_late(key: str) -> bool:
+    """Give a widget its value back if a late message reports an old one. Returns True for a late message."""
+    settings = _late_settings(key)
+    if not settings or (value := st.session_state.get(key)) not in [one.value for one in settings]:
         return False
-    query = urlencode(parameters(), doseq=True)
-    return _is_late(arrival, query) and any(one.value == value for one in _settings().get(key, ()))
+    if (last := settings[-1].value) != value:
+        st.session_state[key] = last
+    return True
+
+
+def unless_late(key: str, callback: Callable[[], None]) -> Callable[[], None]:
+    """A widget's `on_change` for choices of the reader only."""
+    return lambda: None if undo_late(key) else callback()
+
+
+def _late_settings(key: str) -> list[_Setting]:
+    """Settings that the browser had not drawn when it asked for this run."""
+    arrival: _Arrival | None = st.session_state.get(_STATE_KEY)
+    if arrival is None or key not in arrival.settings:
+        return []
+    text = str(st.session_state.get(RUN_KEY))
+    run = int(text) if text.isdecimal() and len(text) < 19 else 0
+    return [one for one in arrival.settings[key] if one.run > run]
 
 
 def link(values: Mapping[str, str]) -> str:

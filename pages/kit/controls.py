@@ -74,11 +74,10 @@ class Controls:
         self._address_values: dict[str, Value] | None = None
         self._warning: DeltaGenerator | None = None
         self._link_texts: dict[str, str] = {}
-        old = {key for key in self._by_key if address.is_old(key, st.session_state.get(key))}
         reading, query = address.read(self._by_key)
         is_arrival = reading is not address.Reading.ECHO
-        for key in () if is_arrival else old:
-            st.session_state[key] = address.last_setting(key)
+        for key in self._by_key:
+            address.undo_late(key)
         self._complaints = self._obey(reading, query) if is_arrival else []
         start = {} if query else self._opening
         for control in controls:
@@ -107,7 +106,8 @@ class Controls:
         value_now = st.session_state.get(control.key, self._values[control.key])
         self._hold(control, control.fit(value_now), value_now)
         self._compare(control, value_now)
-        value = control.fit(control.widget(here().more if place is None else place, on_change))
+        listener = on_change and address.unless_late(control.key, on_change)
+        value = control.fit(control.widget(here().more if place is None else place, listener))
         self._values[control.key] = value
         self._publish()
         return value
@@ -133,13 +133,7 @@ class Controls:
         for key, value in values.items():
             self._check(key, value)
             self._values[key] = value
-            self._say(key, value)
-
-    def _say(self, key: str, value: Value) -> None:
-        """Set a session value; the browser may still report the one before."""
-        if (value_now := st.session_state.get(key)) is not None and value_now != value:
-            address.note_setting(key, value_now, value)
-        st.session_state[key] = value
+            address.set_widget(key, value)
 
     def _check(self, key: str, value: Value) -> None:
         control = self._by_key.get(key)
@@ -200,10 +194,10 @@ class Controls:
             texts = query.get(key, [])
             value = control.parse(texts[0]) if len(texts) == 1 else None
             if control.accepts(value):
-                self._say(key, value)
+                address.set_widget(key, value)
                 self._link_texts[key] = texts[0]
             elif texts or reading is address.Reading.HISTORY:
-                self._say(key, control.default if query else self._opening[key])
+                address.set_widget(key, control.default if query else self._opening[key])
             if len(texts) > 1:
                 complaints.append(f"{quoted(key)} is given {len(texts)} times")
             elif texts and not control.accepts(value):
@@ -214,7 +208,7 @@ class Controls:
         """Set the session to `value` unless it has an equal one, which a widget in use owns."""
         self._values[control.key] = value
         if type(value_now) is not type(value) or value_now != value:
-            self._say(control.key, value)
+            address.set_widget(control.key, value)
 
     def _parameters(self) -> dict[str, str]:
         """Controls that differ from the page's opening, for the address."""

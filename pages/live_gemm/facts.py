@@ -1,6 +1,7 @@
 """Controls of the GEMM to run, and facts of its recorded row for the lesson."""
 
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -10,6 +11,7 @@ from kernels.device import HOPPER, Unsupported
 from kernels.gemm.numerics import REFOLDED_WORDS, Summation, numerics_of
 from kernels.measure.jobs import MAX_DIM, MAX_RUNS, STANDARD, GemmJob
 from kernels.measure.rows import Peer, Row
+from pages.kit import address
 from pages.kit.controls import Controls
 from pages.kit.gemm.presets import PRESETS, SMALL, refusal
 from pages.kit.shared_controls import (
@@ -114,13 +116,12 @@ def _draw_shape(controls: Controls, matmul: Matmul, place: Place) -> None:
     now = {control.key: controls.value(control) for control in (M, N, K)}
     other = " × ".join(map(str, now.values()))
     label = next((name for name, shape in shapes.items() if shape == now), other)
-    st.session_state[_SHAPE] = label
+    address.set_widget(_SHAPE, label)
     place.container(width=204).selectbox(
         "Shape, M × N × K",
         list(dict.fromkeys([*shapes, label])),
         key=_SHAPE,
-        on_change=_take_shape,
-        args=(controls, shapes),
+        on_change=address.unless_late(_SHAPE, partial(_take_shape, controls, shapes)),
     )
 
 

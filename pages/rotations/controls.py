@@ -5,6 +5,7 @@ import streamlit as st
 from fp8core.experiments.outliers import OFFERED_RESTS, Rest
 from fp8core.rotations import NVFP4_SIGNS, RotationKind
 from fp8core.scales import SCALE_RULES, Fit
+from pages.kit import address
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED, format_options, is_element
 from pages.kit.view import here
@@ -130,10 +131,11 @@ def draw_rotation(controls: Controls) -> str:
 def draw_cases(controls: Controls) -> None:
     values = {key: st.session_state.get(key) for case in CASES.values() for key in case}
     titles = (title for title, case in CASES.items() if case.items() <= values.items())
-    st.session_state[_CASE] = next(titles, None)
+    address.set_widget(_CASE, next(titles, None))
 
     def choose() -> None:
         if title := st.session_state.get(_CASE):
             controls.preset(**CASES[title])
 
-    here().control.segmented_control("A case", list(CASES), key=_CASE, on_change=choose)
+    listener = address.unless_late(_CASE, choose)
+    here().control.segmented_control("A case", list(CASES), key=_CASE, on_change=listener)

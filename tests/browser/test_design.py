@@ -64,8 +64,6 @@ def test_a_click_chooses_an_operand_and_the_handle_pulls_its_tile(server, open_p
     assert from_text(line).dgrad.a.tile == whole
 
 
-# In two of three whole runs of 2026-11-29, never alone, the address lost `own` after the pull: not understood
-@pytest.mark.exhaustive
 def test_the_format_of_a_scale_is_pulled_clicked_and_stepped_by_keys(server, open_page) -> None:
     page = open_page(f"{server.url}/design?design_from=mxfp8&design_cell=wgrad_b")
 
@@ -77,7 +75,6 @@ def test_the_format_of_a_scale_is_pulled_clicked_and_stepped_by_keys(server, ope
 
         assert in_the_end(page, now, lambda scale: scale == name) == name
         in_the_end(page, lambda: hand.get_attribute("aria-valuetext"), lambda words: words.endswith(name))
-        settled(page)  # the lists come after the picture, and a key before that would tell their old values
 
     (x, y), (x1, y1) = (
         (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)

@@ -13,6 +13,7 @@ from typing import Any
 
 from websockets.exceptions import WebSocketException
 
+from pages.kit.address import RUN_KEY
 from tests.load.session import Session, Took, opened
 from tests.load.view import Path
 
@@ -126,7 +127,7 @@ class Class:
 
 
 def controls(session: Session) -> list[str]:
-    return [key for key in session.view.widgets if key != SECTIONS[session.page]]
+    return [key for key in session.view.widgets if key not in (SECTIONS[session.page], RUN_KEY)]
 
 
 @asynccontextmanager

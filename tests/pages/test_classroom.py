@@ -2,6 +2,7 @@
 
 import pytest
 
+from pages.kit.address import RUN_KEY
 from pages.kit.classroom import shared as shares
 from pages.kit.classroom.shared import Shared
 from pages.kit.classroom.store import CLASS_FILE, store
@@ -32,7 +33,7 @@ def entered(open_app, class_, token: str | None = None, **parameters: str):
 def test_a_visitor_is_told_what_a_class_is_and_sees_no_more(open_app):
     at = open_app(PAGE)
     assert "Nothing personal is kept" in at.markdown[0].value
-    assert [field.key for field in at.text_input] == ["class_token"]
+    assert [field.key for field in at.text_input] == ["class_token", RUN_KEY]
     assert "lead_start" not in {button.key for button in at.button}
     assert not store().is_open
 
@@ -98,7 +99,7 @@ def test_who_leaves_the_view_needs_the_token_again(open_app, class_):
     at = entered(open_app, class_)
     at.button(key="lead_start").click().run()
     at.button(key="class_leave").click().run()
-    assert [field.key for field in at.text_input] == ["class_token"]
+    assert [field.key for field in at.text_input] == ["class_token", RUN_KEY]
     assert class_.led() is None
 
 

@@ -142,7 +142,7 @@ def _draw_way_back() -> None:
 def _show(place: Place, is_locked: bool) -> None:
     page = facts_of(place.step.page)
     for key, value in page.settings(place.step.settings(is_locked)).items():
-        st.session_state[key] = value
+        address.set_widget(key, value)
 
 
 def _draw_way(place: Place, now: Standing, lessons: Library) -> None:

@@ -16,6 +16,7 @@ from pages.design.draft import CELL_KEYS, draft_of
 from pages.design.recipe import FIELD_KEY, FIELDS, load
 from pages.design.sketch import YOURS
 from pages.design.sketch import notice as notice_of
+from pages.kit.address import RUN_KEY
 from pages.kit.computing import compute
 from tests.fp8core.random_recipes import own_text, random_recipe
 from tests.pages.texts import notice
@@ -120,11 +121,10 @@ def test_a_field_writes_its_part_of_the_line_and_no_other(open_app, hasty) -> No
 
 def test_a_list_that_the_browser_reports_late_does_not_undo_a_pull(open_app, hasty) -> None:
     at = open_app(PAGE, design_from="mxfp8")
-    before = dict(at.query_params)
     at.session_state["own"] = draft_of("", "mxfp8").with_value(("fprop", "a", "tile", "k"), 128)
     at.run()
     assert field(at, "fprop_a", "tile.k").value == "128"
-    at.query_params = before
+    at.text_input(key=RUN_KEY).set_value("1")
     field(at, "fprop_a", "tile.k").set_value("32")
     field(at, "fprop_a", "format").set_value("e2m1").run()
     operand = from_text(own(at)).fprop.a

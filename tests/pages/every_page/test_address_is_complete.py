@@ -23,6 +23,7 @@ MIRRORS = {
     ("pages/kit/lesson/prediction.py", "radio"): "an answer, which is locked in the class's store",
     ("pages/kit/lesson/prediction.py", "number_input"): "an answer as well",
     ("pages/kit/lesson/prediction.py", "select_slider"): "an answer as well",
+    ("pages/kit/address.py", "text_input"): "hidden: the run that the browser has drawn",
     ("pages/classroom/door.py", "text_input"): "a secret, which no address may have",
     ("pages/kit/site/record.py", "slider"): "reads a control of a page that runs, and draws none",
     ("pages/classroom/roster.py", "toggle"): "a link must not show who is where",

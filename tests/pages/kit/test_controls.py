@@ -5,6 +5,7 @@ import ast
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.kit.address import RUN_KEY
 from tests.pages.texts import press
 
 KEYS = ["letter", "count", "level", "share", "on"]
@@ -146,7 +147,7 @@ def test_a_value_that_a_late_browser_reports_does_not_undo_a_preset(is_cut_off):
     at.session_state["is_cut_off"] = is_cut_off
     at.button(key="preset").click().run()
     if not is_cut_off:
-        at.query_params = {"share": "0.25"}
+        at.text_input(key=RUN_KEY).set_value("1")
     at.segmented_control(key="letter").set_value("a")
     at.number_input(key="count").set_value(7)
     at.toggle(key="on").set_value(True).run()
@@ -179,7 +180,7 @@ def test_a_reader_takes_back_what_a_preset_has_set():
     assert values(at) == ("a", 3, 16, 0.25, False)
     at.query_params = {"letter": "b", "count": "3", "share": "0.25"}
     at.segmented_control(key="letter").set_value("b").run()
-    assert values(at)[0] == "b", "chosen by the reader in a late run, and long after the preset"
+    assert values(at)[0] == "b", "chosen by the reader with an older address, and long after the preset"
 
 
 @pytest.mark.parametrize("odd", [None, "x", 1e9, -3, True, float("nan"), [], 10**40])
