@@ -126,6 +126,9 @@ def test_under_a_checkpoint_the_first_forward_makes_no_copy_for_the_backward(mak
     assert dropped < torch.cuda.max_memory_allocated() - before
 
 
+@pytest.mark.filterwarnings(
+    "ignore:.*should not be instantiated:DeprecationWarning"
+)  # Dynamo instantiates it
 def test_operators_and_eager_calls_have_launches_of_their_own():
     """An operator returns the tensors that an eager forward packs into one."""
     layer = layer_of("deepseek_v3")
