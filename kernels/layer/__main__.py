@@ -202,8 +202,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     sizes, shape = Llama(), ("WIDTH", "HIDDEN")
     parser.add_argument("--model", action="store_true", help="the model of transformers")
+    recipes, words = [*LAYER_RECIPES, ALL], "each trains two models (default: deepseek_v3)"
     parser.add_argument(
-        "--recipe", nargs="+", default=["deepseek_v3"], choices=[*LAYER_RECIPES, ALL], metavar="RECIPE"
+        "--recipe", nargs="+", default=["deepseek_v3"], choices=recipes, metavar="RECIPE", help=words
     )
     parser.add_argument("--way", nargs="+", default=WAYS, choices=WAYS)
     parser.add_argument("--tokens", nargs="+", type=int, default=[4096, 16384], help="of a step")
