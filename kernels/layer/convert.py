@@ -55,6 +55,11 @@ def convert_to_float8_training(
                 if isinstance(parent, nn.TransformerEncoderLayer):
                     # torch's fused inference path reads the weights itself. This has it call the layers.
                     parent.activation_relu_or_gelu = 0
+    for stack in module.modules():
+        layers = stack.modules() if isinstance(stack, nn.TransformerEncoder) else ()
+        if any(isinstance(each, Float8Linear) for each in layers):
+            # That path alone takes nested tensors.
+            stack.use_nested_tensor = False
     return module
 
 
@@ -65,6 +70,8 @@ def _reason(layer: nn.Linear) -> str | None:
         return "is lazy: run the model once, then convert it"
     if parametrize.is_parametrized(layer):
         return "is parametrized: a kernel reads the weight, not what makes it"
+    if "forward" in layer.__dict__:
+        return "has a forward of its own: convert it before that is set"
     if type(layer) is not nn.Linear:
         return f"is a {type(layer).__name__}, whose forward may differ from nn.Linear's"
     return None

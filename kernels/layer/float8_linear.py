@@ -109,7 +109,8 @@ class Float8Linear(nn.Linear):
         steps = steps_of(recipe, emulate, 1)
         other = cls.__new__(cls)
         other.__dict__.update({name: copy(value) for name, value in layer.__dict__.items()})
-        other.steps, other._w_copies = steps, None
+        # layer.compile() has compiled the other layer's forward.
+        other.steps, other._w_copies, other._compiled_call_impl = steps, None, None
         return other
 
     def forward(self, x: torch.Tensor, is_first_microbatch: bool | None = None) -> torch.Tensor:
@@ -117,7 +118,8 @@ class Float8Linear(nn.Linear):
 
         is_first_microbatch, as in Transformer Engine: True quantizes the weight and keeps its copies, False
         takes those copies, None keeps nothing. The caller promises that the weight does not change between.
-        torch.compile and shards quantize it in each call. Raises ValueError for False before True.
+        torch.compile and a weight in shards quantize it in each call. Raises ValueError for False before
+        True.
         """
         # A module looks for a parameter in three places: once is enough.
         weight, bias = self.weight, self.bias

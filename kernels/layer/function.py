@@ -66,7 +66,10 @@ def _flat(x: torch.Tensor) -> torch.Tensor:
 
 
 def _shaped(flat: torch.Tensor, shape: torch.Size) -> torch.Tensor:
-    return flat if len(shape) == 2 else flat.view(*shape[:-1], flat.shape[-1])
+    """y [..., out], for autograd no view of another tensor: a caller may write into it."""
+    if len(shape) == 2:
+        return flat
+    return torch.ops.aten._unsafe_view.default(flat, [*shape[:-1], flat.shape[-1]])
 
 
 def weight_copies(w: torch.Tensor, plan: LayerPlan) -> Copies:
@@ -90,7 +93,11 @@ def _main_grad(w: torch.Tensor) -> torch.Tensor | None:
 
 def _is_eager(tensors: Sequence[torch.Tensor]) -> bool:
     """True unless torch.compile, a mode or a subclass wants to see operators."""
-    if torch.compiler.is_compiling() or is_in_torch_dispatch_mode():
+    return not is_in_torch_dispatch_mode() and _is_plain(tensors)
+
+
+def _is_plain(tensors: Sequence[torch.Tensor]) -> bool:
+    if torch.compiler.is_compiling():
         return False
     return all(type(each) in PLAIN and not each.is_meta for each in tensors)
 
@@ -108,14 +115,26 @@ class _Function(torch.autograd.Function):
     def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         steps, call, spans, shape, dtypes = ctx.call
         saved_for, needs_grad = call.needs_grad, tuple(ctx.needs_input_grad[2:])
+        if call.calls is not None and any(each is not None for each in call.main_grads):
+            wanted = map(_is_wanted, ctx.next_functions)
+            needs_grad = tuple([needs and each for needs, each in zip(needs_grad, wanted, strict=True)])
         if needs_grad != saved_for:
             call = call._replace(needs_grad=needs_grad)
         tensors, dy = ctx.saved_tensors, _flat(dy)
         if call.calls is None:
+            tensors = [*chain(*unpack(tensors, spans))] if spans else tensors
             dx, *dw = _operator_backward(steps, call, saved_for, tensors, dy, dtypes)
         else:
             dx, *dw = backward(steps, call, spans, tensors, dy, dtypes)
         return None, None, None if dx is None else dx.view(shape), *dw
+
+
+def _is_wanted(edge: tuple[Any, int]) -> bool:
+    """False for an input whose gradient this backward does not compute: autograd.grad(y, x) adds no dw."""
+    try:
+        return torch._C._will_engine_execute_node(edge[0])
+    except RuntimeError:
+        return True  # a leaf whose gradient autograd.grad returns
 
 
 def _forward_value(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Saved:
@@ -125,8 +144,12 @@ def _forward_value(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[tor
     plan = steps.plan
     y, *own = layer_forward(x, [*weights], [*call.seeds], plan.key, plan.emulate, [*call.needs_grad])
     results, inputs = iter(own), (x, *weights)
-    numbers = chain(*saved_groups(plan.key, plan.emulate, call.needs_grad))
-    return Saved(y, [next(results) if at is None else cast(inputs[at], torch.bfloat16) for at in numbers], ())
+    groups = [
+        [next(results) if at is None else cast(inputs[at], torch.bfloat16) for at in group]
+        for group in saved_groups(plan.key, plan.emulate, call.needs_grad)
+    ]
+    # A checkpoint may recompute without the mode of the forward: both save one tensor.
+    return pack(y, groups, inputs) if _is_plain(inputs) else Saved(y, [*chain(*groups)], ())
 
 
 def _operator_backward(
@@ -147,7 +170,8 @@ def _operator_backward(
 def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Saved:
     """The eager forward."""
     is_cached = call.calls is KERNELS
-    is_dropped = (is_cached or call.calls is EMULATED) and _is_dropped()
+    # A selective checkpoint keeps what an operator returns.
+    is_dropped = call.packs and (is_cached or call.calls is EMULATED) and _is_dropped()
     if not is_cached and not is_dropped:
         # An observer sees and times no copy that a cached call does not make.
         return _computed(steps, call._replace(packs=call.packs and call.calls is EMULATED), x, weights)
@@ -197,9 +221,8 @@ def backward(
     steps: Steps, call: Call, spans: Spans, tensors: Tensors, dy: torch.Tensor, dtypes: Dtypes
 ) -> Results:
     """The eager backward."""
-    if tensors and tensors[0].storage_offset() * tensors[0].itemsize % _BYTES:
-        # A hook brought it back as a part of other memory.
-        tensors = tensors[0].clone(), *tensors[1:]
+    if tensors and tensors[0].dtype == torch.uint8 and not _is_whole(tensors[0]):
+        tensors = tensors[0].clone(memory_format=torch.contiguous_format), *tensors[1:]
 
     def computed() -> Results:
         return steps.backward(dy, unpack(tensors, spans), dtypes, call)
@@ -218,6 +241,11 @@ def backward(
         *map(layout_key, (dy, *call.main_grads)),
     )
     return _cached(key, [dy, *tensors, *call.seeds, *main_grads], computed)
+
+
+def _is_whole(packed: torch.Tensor) -> bool:
+    """False if a hook brought it back as a part of other memory."""
+    return packed.is_contiguous() and not packed.storage_offset() % _BYTES
 
 
 def _cached(key: Hashable, inputs: list[torch.Tensor], computed: Callable[[], _T]) -> _T:

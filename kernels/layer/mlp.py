@@ -59,17 +59,23 @@ class SwigluMlp(nn.Module):
     ) -> Self:
         """A block of three layers: it shares down's weight and joins those of gate and up in a new one.
 
-        Raises ValueError for a bias, for a hook or a parametrization of gate or up, and for unfit shapes.
+        Raises ValueError for a bias, for a hook or a parametrization of gate or up, if one of both is frozen,
+        and for unfit shapes.
         """
         for name, layer in (("gate", gate), ("up", up), ("down", down)):
             if not isinstance(layer, nn.Linear) or layer.bias is not None:
                 raise ValueError(f"{name} is an nn.Linear without a bias, got {layer!r}")
             if layer is not down and not _is_plain(layer, nn.Linear):
-                raise ValueError(f"{name} is joined with another layer: remove its hooks and wrappers first")
+                raise ValueError(
+                    f"{name} is joined with another layer: give an nn.Linear without hooks and wrappers, "
+                    f"got {type(layer).__name__}"
+                )
         hidden, in_ = gate.weight.shape
         if up.weight.shape != gate.weight.shape or down.weight.shape != (in_, hidden):
             shapes = ", ".join(str(list(layer.weight.shape)) for layer in (gate, up, down))
             raise ValueError(f"weights are [hidden, in], [hidden, in] and [in, hidden], got {shapes}")
+        if gate.weight.requires_grad != up.weight.requires_grad:
+            raise ValueError("gate and up become one weight: train both, or none")
         block = cls(in_, hidden, "meta", recipe=recipe, emulate=emulate)
         block.gate_up.weight = nn.Parameter(
             torch.cat([gate.weight.detach(), up.weight.detach()]), requires_grad=gate.weight.requires_grad

@@ -33,12 +33,15 @@ class Own(nn.Linear):
 
 
 def of_every_kind() -> nn.ModuleDict:
+    wrapped = nn.Linear(16, 16)
+    wrapped.forward = lambda x: nn.functional.linear(x, wrapped.weight)
     return nn.ModuleDict(
         {
             "plain": nn.Linear(16, 16),
             "own": Own(16, 16),
             "lazy": nn.LazyLinear(16),
             "normed": parametrizations.weight_norm(nn.Linear(16, 16)),
+            "wrapped": wrapped,
             "attention": nn.MultiheadAttention(16, 2),
         }
     )
@@ -46,13 +49,14 @@ def of_every_kind() -> nn.ModuleDict:
 
 def test_what_stays_is_told_once_with_its_reason():
     model = of_every_kind()
-    with pytest.warns(UserWarning, match="4 layers stay as they are") as messages:
+    with pytest.warns(UserWarning, match="5 layers stay as they are") as messages:
         convert_to_float8_training(model, emulate=True)
     assert len(messages) == 1
     for words in (
         "own is a Own, whose forward may differ",
         "lazy is lazy: run the model once",
         "normed is parametrized",
+        "wrapped has a forward of its own",
         "attention.out_proj is a NonDynamicallyQuantizableLinear",
     ):
         assert words in str(messages[0].message)
@@ -92,3 +96,7 @@ def test_an_encoder_layer_calls_its_converted_layers_in_inference():
                 convert_to_float8_training(model, recipe="mxfp4", emulate=True)
             y = model(x)
         assert 1e-3 < float((y - plain).norm() / plain.norm()) < 0.5
+    padded = torch.tensor([[False, False, False], [False, False, True]])
+    with torch.no_grad():
+        rows = stack(x, src_key_padding_mask=padded)
+    assert torch.allclose(rows[0], y[0], atol=1e-5)

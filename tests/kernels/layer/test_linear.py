@@ -108,6 +108,9 @@ def test_wgrad_is_added_to_main_grad_in_fp32(emulate):
         linear(x, w, emulate=emulate).backward(dy)
         assert w.grad is None
         assert torch.equal(w.main_grad.to(dw.dtype), times * dw)
+    before = w.main_grad.clone()
+    torch.autograd.grad(linear(x, w, emulate=emulate), x, dy)
+    assert torch.equal(w.main_grad, before)
     w.main_grad = torch.zeros(24, 41, device=WHERE)
     with pytest.raises(ValueError, match=r"main_grad is float32\[24, 40\] on .*, got \[24, 41\]"):
         linear(x, w, emulate=emulate)

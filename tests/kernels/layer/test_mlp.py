@@ -106,10 +106,14 @@ def test_three_layers_of_a_model_become_one_block():
     with pytest.raises(ValueError, match="without a bias"):
         SwigluMlp.from_linears(nn.Linear(4, 8), layers[1], layers[2])
     hooked = nn.utils.weight_norm(nn.Linear(IN, HIDDEN, bias=False))
-    with pytest.raises(ValueError, match="gate is joined with another layer: remove its hooks"):
-        SwigluMlp.from_linears(hooked, layers[1], layers[2])
+    for wrong, name in ((hooked, "Linear"), (gate, "Float8Linear")):
+        with pytest.raises(ValueError, match=f"without hooks and wrappers, got {name}"):
+            SwigluMlp.from_linears(wrong, layers[1], layers[2])
     with pytest.raises(ValueError, match=r"\[hidden, in\]"):
         SwigluMlp.from_linears(layers[0], layers[2], layers[2])
+    layers[1].requires_grad_(False)
+    with pytest.raises(ValueError, match="train both, or none"):
+        SwigluMlp.from_linears(*layers)
 
 
 class Lora(nn.Module):

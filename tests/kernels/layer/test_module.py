@@ -3,10 +3,13 @@
 import gc
 import pickle
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+from torch.utils.flop_counter import FlopCounterMode
 
 from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES
@@ -76,11 +79,39 @@ def test_activation_checkpointing_gives_the_same_gradients(recipe, monkeypatch):
     for _ in range(2):
         gradients.clear()
         torch.manual_seed(1)
-        again = torch.utils.checkpoint.checkpoint(module, x, use_reentrant=False)
+        again = checkpoint(module, x, use_reentrant=False)
         for one, other in zip(plain, torch.autograd.grad(again.sum(), (x, module.weight)), strict=True):
             assert torch.equal(one, other)
     # Once the shapes are known, the first forward makes no copy that only the backward reads.
     assert gradients == [(False, False), (True, True)]
+
+
+def test_a_selective_checkpoint_may_keep_what_the_operator_returns():
+    module, x = layer("deepseek_v3"), torch.randn(8, 16, requires_grad=True)
+    saved = [torch.ops.fp8_explorer.layer_forward.default]
+    contexts = partial(create_selective_checkpoint_contexts, saved)
+    plain = torch.autograd.grad(module(x).sum(), (x, module.weight))
+    for _ in range(2):
+        y = checkpoint(module, x, use_reentrant=False, context_fn=contexts)
+        assert all(map(torch.equal, torch.autograd.grad(y.sum(), (x, module.weight)), plain))
+
+
+def test_a_mode_around_the_forward_alone_changes_nothing_under_a_checkpoint():
+    module, x = layer("deepseek_v3"), torch.randn(8, 16, requires_grad=True)
+    plain = torch.autograd.grad(module(x).sum(), (x, module.weight))
+    with FlopCounterMode(display=False):
+        y = checkpoint(module, x, use_reentrant=False)
+    assert all(map(torch.equal, torch.autograd.grad(y.sum(), (x, module.weight)), plain))
+
+
+def test_y_may_be_written_into():
+    """As nn.Linear's."""
+    for frozen in (False, True):
+        module, x = layer("mxfp8").requires_grad_(not frozen), torch.randn(2, 4, 16)
+        module.bias = None
+        truth = module(x).relu()
+        assert torch.equal(module(x).relu_(), truth)
+        assert module(x)._base is None
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.trace:DeprecationWarning")
@@ -130,3 +161,6 @@ def test_it_takes_over_parameters_hooks_and_mode():
     module.register_forward_hook(lambda *inputs: order.append(2))
     plain(torch.randn(2, 16))
     assert order == [1, 1]
+    plain.compile(backend="eager")
+    x = torch.randn(2, 16)
+    assert not torch.equal(Float8Linear.from_linear(plain, "mxfp8", emulate=True)(x), plain(x))

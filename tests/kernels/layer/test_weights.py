@@ -83,16 +83,19 @@ def test_what_a_forward_writes_is_saved_as_one_tensor_beside_inputs_and_kept_cop
     assert kept.data_ptr() == layer.w_copies(False)[1][0].data_ptr()
 
 
-def test_a_saved_tensor_may_come_back_at_any_byte():
-    def back(tensor):
-        pool = torch.empty(tensor.nbytes + 1, dtype=torch.uint8)
-        return pool[1:].copy_(tensor) if tensor.dtype == torch.uint8 else tensor
+def test_a_saved_tensor_may_come_back_at_any_byte_and_stride():
+    def at_a_byte(tensor):
+        return torch.empty(tensor.nbytes + 1, dtype=torch.uint8)[1:].copy_(tensor)
+
+    def with_a_stride(tensor):
+        return torch.empty(2 * tensor.nbytes, dtype=torch.uint8)[::2].copy_(tensor)
 
     x, w, dy = normal_tensors(4, 16, 8, where="cpu")
     truth = torch.autograd.grad(linear(x, w, emulate=True), (x, w), dy)
-    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, back):
-        y = linear(x, w, emulate=True)
-    assert all(map(torch.equal, torch.autograd.grad(y, (x, w), dy), truth))
+    for back in (at_a_byte, with_a_stride):
+        with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, back):
+            y = linear(x, w, emulate=True)
+        assert all(map(torch.equal, torch.autograd.grad(y, (x, w), dy), truth))
 
 
 def test_a_saved_copy_may_be_moved_and_brought_back():
