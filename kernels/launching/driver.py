@@ -60,8 +60,8 @@ class Driver:
     def encode(self, destination: int, tensor_map: TensorMap, address: int) -> None:
         """Write a tensor map to an address that is a multiple of 64.
 
-        Later calls write its first word, the address: a tenth of the time of cuTensorMapReplaceAddress.
-        Raises Uncacheable if maps of two addresses differ by more; RuntimeError in CUDA's words.
+        Later calls write its first word, the address, and need no call of the driver's. Raises Uncacheable if
+        maps of two addresses differ by more; RuntimeError in CUDA's words.
         """
         words = (ctypes.c_uint64 * MAP_WORDS).from_address(destination)
         self._encode(destination, tensor_map, address ^ _OTHER_ADDRESS)

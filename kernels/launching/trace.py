@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 CONSTANTS: "dict[int, torch.Tensor]" = {}
 """Tensors that live as long as the process and never change, such as tables, by storage."""
-ALIGNMENT = 512
+_ALIGNMENT = 512
 """Bytes; torch's allocator aligns memory so."""
 _UNKNOWN: Address = (0, 0)
 _traces: "dict[int, Trace]" = {}
@@ -241,12 +241,17 @@ def workspace_layout(
     return positions, max(ends, default=0)
 
 
+def aligned(bytes_: int) -> int:
+    """Bytes up to the next tensor in the same memory."""
+    return -(-bytes_ // _ALIGNMENT) * _ALIGNMENT
+
+
 def _gap(bytes_: int, spans: Sequence[tuple[int, int]]) -> int:
     """The first aligned offset of a gap of `bytes_` between spans (start, bytes)."""
     start = 0
     for begin, size in sorted(spans):
         if begin < start + bytes_:
-            start = max(start, begin + -(-size // ALIGNMENT) * ALIGNMENT)
+            start = max(start, begin + aligned(size))
     return start
 
 

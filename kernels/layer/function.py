@@ -16,7 +16,7 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
-from kernels.launching.cache import LaunchCache, layout_key, token
+from kernels.launching.cache import TMA_BYTES, LaunchCache, layout_key, token
 from kernels.layer.calls import EMULATED, KERNELS, Calls, Parts, calls_of, shapes_of
 from kernels.layer.packing import Saved, Spans, pack, unpack
 from kernels.layer.plan import LayerPlan
@@ -31,8 +31,6 @@ _CHECKPOINT = "torch.utils.checkpoint", "_checkpoint_hook.__init__.<locals>.pack
 _MOST_SHAPES = 1 << 12
 _shapes: dict[Hashable, tuple[list[torch.Tensor], Spans]] = {}
 """Shapes of dropped tensors without memory, which a checkpoint compares, and their spans, by layout."""
-_BYTES = 16
-"""Alignment of the largest numbers in a packed tensor, and of TMA."""
 
 
 def run(
@@ -116,8 +114,8 @@ class _Function(torch.autograd.Function):
         steps, call, spans, shape, dtypes = ctx.call
         saved_for, needs_grad = call.needs_grad, tuple(ctx.needs_input_grad[2:])
         if call.calls is not None and any(each is not None for each in call.main_grads):
-            wanted = map(_is_wanted, ctx.next_functions)
-            needs_grad = tuple([needs and each for needs, each in zip(needs_grad, wanted, strict=True)])
+            edges = zip(needs_grad, ctx.next_functions, strict=True)
+            needs_grad = tuple([needs and _is_wanted(edge) for needs, edge in edges])
         if needs_grad != saved_for:
             call = call._replace(needs_grad=needs_grad)
         tensors, dy = ctx.saved_tensors, _flat(dy)
@@ -245,7 +243,7 @@ def backward(
 
 def _is_whole(packed: torch.Tensor) -> bool:
     """False if a hook brought it back as a part of other memory."""
-    return packed.is_contiguous() and not packed.storage_offset() % _BYTES
+    return packed.is_contiguous() and not packed.storage_offset() % TMA_BYTES
 
 
 def _cached(key: Hashable, inputs: list[torch.Tensor], computed: Callable[[], _T]) -> _T:

@@ -1,6 +1,7 @@
 """Value of a forward: y, and the tensors for its backward, with all that the forward wrote in one of them.
 
-Each saved tensor costs an allocation and a part of a key, and under torch.utils.checkpoint 10 µs a step.
+Each saved tensor costs an allocation and a part of a key, and under torch.utils.checkpoint 9 to 10 µs a step
+(torch 2.13 on a CPU, 2026-11-29).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import torch
 
 from kernels.launching.launch import copied, empty
-from kernels.launching.trace import ALIGNMENT
+from kernels.launching.trace import aligned
 from kernels.layer.calls import Parts
 
 
@@ -47,10 +48,6 @@ class Saved(NamedTuple):
         return lambda parts: Saved(parts[0], parts[1:], spans)
 
 
-def aligned_bytes(tensor: torch.Tensor) -> int:
-    return -(-tensor.nbytes // ALIGNMENT) * ALIGNMENT
-
-
 def pack(y: torch.Tensor, groups: Iterable[Parts], inputs: Iterable[torch.Tensor]) -> Saved:
     """Copy all tensors but inputs into one. A cached call writes them there directly."""
     numbers, own, others, spans, start = {id(each) for each in inputs}, [], [], [], 0
@@ -63,7 +60,7 @@ def pack(y: torch.Tensor, groups: Iterable[Parts], inputs: Iterable[torch.Tensor
                 continue
             own.append(each)
             row.append(Span(start, each.dtype, tuple(each.shape)))
-            start += aligned_bytes(each)
+            start += aligned(each.nbytes)
         spans.append(tuple(row))
     packed = [empty((start,), torch.uint8, own[0].device)] if own else []
     for each, span in zip(own, [span for row in spans for span in row if span], strict=True):

@@ -14,8 +14,8 @@ import torch
 from fp8core.checks import whole
 from fp8core.recipes import Recipe
 from kernels.launching.launch import converted
+from kernels.launching.trace import aligned
 from kernels.layer.calls import SHAPES, Calls, Parts, Seeds, shapes_of
-from kernels.layer.packing import aligned_bytes
 from kernels.layer.plan import MOST_RECIPES, PLACES, LayerPlan, Product, Readings, layer_plan
 
 Copies = tuple[Parts, Parts]
@@ -203,7 +203,7 @@ def held_bytes(steps: Steps, *shapes: tuple[int, int]) -> HeldBytes:
     _, groups = steps.forward(x, weights, Call(SHAPES, (True,) * len(shapes)))
     own = {id(each) for each in weights}
     of_x, *rest = (
-        [part.nbytes if part is x else aligned_bytes(part) for part in group if id(part) not in own]
+        [part.nbytes if part is x else aligned(part.nbytes) for part in group if id(part) not in own]
         for group in groups
     )
     of_w, others = rest[: len(weights)], rest[len(weights) :]

@@ -36,3 +36,16 @@ def test_a_missing_package_is_named(monkeypatch, capsys):
     monkeypatch.setitem(__import__("sys").modules, "transformers", None)
     assert main(["--model"]) == 1
     assert "the model is transformers' Llama" in capsys.readouterr().err
+
+
+def test_only_the_asked_ways_run_and_a_full_gpu_is_said_in_a_sentence(monkeypatch, capsys):
+    ways = []
+
+    def contest(sizes, recipes, way, *rest):
+        ways.append(way)
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr("kernels.layer.__main__.contest", contest)
+    assert main(["--model", "--way", "compiled"]) == 2
+    assert ways == ["compiled"]
+    assert "the GPU is full; each recipe trains two models: name fewer" in capsys.readouterr().err
